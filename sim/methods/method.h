@@ -1,0 +1,36 @@
+/* method.h -- a training algorithm: one file, one table entry.
+ *
+ * `train` is the loop a rank runs; read aloud it should be the paper. It sees ranks, groups,
+ * collectives and kernels, and the trainer that does what all methods share: micro-batches, loss,
+ * schedule, recording, when to stop.
+ */
+#ifndef LH_SIM_METHOD_H
+#define LH_SIM_METHOD_H
+
+#include "sim/cluster/cluster.h"
+#include "sim/training/options.h"
+#include "sim/training/trainer.h"
+
+typedef struct lh_method {
+  const char *name; /* as experiment files spell it */
+  const char *title;
+  const char *paper; /* authors, year, arXiv number */
+  const lh_option *options;
+  size_t options_size, state_size;
+  /* Checks what a table cannot say (a group that does not divide, explicit pairs). NULL: nothing.
+   */
+  lh_status (*check)(const void *options, const lh_platform *platform, const lh_workload *workload);
+  lh_status (*create)(void *state, lh_trainer *trainer, const void *options);
+  lh_status (*train)(void *state, lh_trainer *trainer);
+  void (*destroy)(void *state); /* safe after a failed create */
+  const char *state_formula;    /* "20 B/param: parameters 4, gradients 4, AdamW 8, ..." */
+  const char *wire_formula;     /* per rank and step, symbols explained in the text */
+  /* Optimizer and method state beyond parameters and gradients, bytes per parameter in f32: for the
+   * estimate of host memory. */
+  double state_bytes_per_parameter;
+} lh_method;
+
+extern const lh_method *const lh_methods[];        /* NULL-terminated */
+const lh_method *lh_method_find(const char *name); /* NULL: none */
+
+#endif

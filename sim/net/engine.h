@@ -1,0 +1,56 @@
+/* engine.h -- the discrete-event engine: actors, time, timers and flows. The only door to SimGrid.
+ *
+ * One engine per process (SimGrid's own limit), which is why every scenario runs in a process of
+ * its own. Everything runs on one thread; callbacks run between actors, must not block, and may
+ * start flows, set timers and wake actors.
+ *
+ * Flow models. `ideal`: a message takes its route's latency, then shares bandwidth max-min fairly
+ * with whatever flows; bytes may be fractional. `tcp`: SimGrid's calibrated TCP model, latency and
+ * window limit included; bytes are rounded up.
+ */
+#ifndef LH_SIM_ENGINE_H
+#define LH_SIM_ENGINE_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "sim/platform/platform.h"
+
+typedef enum lh_flow_model { LH_FLOW_IDEAL, LH_FLOW_TCP, LH_FLOW_MODEL_COUNT } lh_flow_model;
+extern const char *const lh_flow_model_names[]; /* NULL-terminated, for the parser and the help */
+
+typedef struct lh_engine lh_engine;
+typedef struct lh_gate lh_gate; /* where an actor sleeps until it is woken */
+
+/* `platform` is borrowed. seed: for latency variation. */
+lh_status lh_engine_open(const lh_platform *platform, lh_flow_model model, uint64_t seed,
+                         lh_engine **engine);
+void lh_engine_close(lh_engine *engine);
+
+/* An actor: `run(arg)` as ordinary blocking C on its own stack, starting at time 0. */
+lh_status lh_engine_spawn(lh_engine *engine, const char *name, void (*run)(void *arg), void *arg);
+/* Runs until all actors have ended. LH_EDEADLOCK when some are left waiting with nothing to come.
+ */
+lh_status lh_engine_run(lh_engine *engine);
+double lh_engine_now_s(const lh_engine *engine);
+
+/* Inside an actor: */
+void lh_engine_sleep_s(lh_engine *engine, double seconds);
+lh_gate *lh_gate_new(lh_engine *engine); /* NULL: no memory */
+void lh_gate_free(lh_gate *gate);
+void lh_gate_wait(lh_gate *gate); /* blocks until one lh_gate_open for each wait */
+/* Anywhere: */
+void lh_gate_open(lh_gate *gate); /* an opening before the wait is remembered */
+
+/* Calls `fire(arg)` at now + delay_s. */
+void lh_engine_after_s(lh_engine *engine, double delay_s, void (*fire)(void *arg), void *arg);
+
+/* Sends bytes from one rank's accelerator to another's: after delay_s (overheads) and the route's
+ * latency, a flow; `done(arg)` when the last byte is there. Zero bytes pay latency only. src == dst
+ * takes delay_s only. cap_Bps: INFINITY for none; the route's own cap holds beside it. */
+void lh_engine_send(lh_engine *engine, size_t src_rank, size_t dst_rank, double bytes,
+                    double delay_s, double cap_Bps, void (*done)(void *arg), void *arg);
+/* Virtual time of the first error inside a callback; LH_OK if none: checked by lh_engine_run. */
+void lh_engine_abort(lh_engine *engine, lh_status status);
+
+#endif
