@@ -27,6 +27,7 @@ typedef struct lh_device lh_device;
   X(LH_BF16, "bf16", 16)                                                                           \
   X(LH_I64, "i64", 64)                                                                             \
   X(LH_I32, "i32", 32)                                                                             \
+  X(LH_I16, "i16", 16)                                                                             \
   X(LH_INT8, "int8", 8)                                                                            \
   X(LH_U8, "u8", 8)                                                                                \
   X(LH_FP4, "fp4", 4)                                                                              \
