@@ -96,5 +96,7 @@ cJSON *lh_json_parse_value(const char *text);
 const cJSON *lh_json_find_path(const cJSON *root, const char *path); /* NULL: absent */
 /* Canonical text: keys sorted, no spaces, numbers in shortest round-trip form. Caller frees. */
 char *lh_json_canonical(const cJSON *tree);
+/* The same in the tree's own order: one line, for result files. NaN and infinities become null. */
+char *lh_json_print(const cJSON *tree);
 
 #endif

@@ -40,5 +40,8 @@ const char *lh_format_bytes(char *buffer, size_t size, double bytes);      /* SI
 const char *lh_format_bytes_per_s(char *buffer, size_t size, double rate); /* kB/s, MB/s, GB/s */
 const char *lh_format_bits_per_s(char *buffer, size_t size, double bytes_per_s); /* kbps ... */
 const char *lh_format_count(char *buffer, size_t size, double count);            /* 124M, 1.5B */
+/* The shortest decimal text that reads back as the same double; whole numbers below 2^53 without an
+ * exponent. For files: the same value always gives the same bytes. NaN and infinities as printf's. */
+const char *lh_format_number(char *buffer, size_t size, double value);
 
 #endif
