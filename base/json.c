@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_syntax.h"
 #include "base/text.h"
 
 struct lh_json_document {
@@ -49,40 +50,20 @@ void lh_json_document_free(lh_json_document *document)
   free(document);
 }
 
-/* What a person would fix first at the place where the parser gave up. */
-static const char *syntax_hint(const char *text, const char *at)
-{
-  const char *before = at;
-  while (before > text && strchr(" \t\r\n", before[-1]))
-    before--;
-  const char last = before > text ? before[-1] : '\0';
-  if (*at == '\0')
-    return "the text ends too early: a bracket, brace or quote is not closed";
-  if (last == ',' && (*at == '}' || *at == ']'))
-    return "a comma before a closing bracket or brace";
-  if (*at == ',' &&
-      (at[strspn(at + 1, " \t\r\n") + 1] == '}' || at[strspn(at + 1, " \t\r\n") + 1] == ']'))
-    return "a comma before a closing bracket or brace";
-  if (*at == '\'')
-    return "strings stand in double quotes";
-  if (*at == '/' || *at == '#')
-    return "JSON has no comments";
-  return "a comma, colon, quote or bracket is missing or too many before this";
-}
-
-static lh_status syntax_error(const char *name, const char *text, const char *at)
+static lh_status syntax_error(const char *name, const char *text, const char *at,
+                              const char *reason)
 {
   size_t line = 1, column = 1;
   for (const char *c = text; c < at; c++) {
     column = *c == '\n' ? 1 : column + 1;
     line += *c == '\n';
   }
-  if (*at == '\0')
-    return lh_fail(LH_EINVAL, "%s: line %zu, column %zu: not valid JSON: %s", name, line, column,
-                   syntax_hint(text, at));
-  return lh_fail(LH_EINVAL, "%s: line %zu, column %zu: not valid JSON at `%.*s`: %s", name, line,
-                 column, (int)strcspn(at, "\r\n") < 24 ? (int)strcspn(at, "\r\n") : 24, at,
-                 syntax_hint(text, at));
+  const size_t rest = strcspn(at, "\r\n");
+  char near[40] = "";
+  if (rest)
+    snprintf(near, sizeof near, " at `%.*s`", rest < 24 ? (int)rest : 24, at);
+  return lh_fail(LH_EINVAL, "%s: line %zu, column %zu: not valid JSON%s: %s", name, line, column,
+                 near, reason);
 }
 
 static const cJSON *duplicate_key(const cJSON *node)
@@ -102,10 +83,12 @@ static const cJSON *duplicate_key(const cJSON *node)
 lh_status lh_json_read_text(const char *name, const char *text, lh_json_document **document)
 {
   *document = NULL;
-  const char *end = text;
-  cJSON *tree = cJSON_ParseWithOpts(text, &end, 1);
+  const char *at, *reason;
+  if (!lh_json_scan(text, &at, &reason))
+    return syntax_error(name, text, at, reason);
+  cJSON *tree = cJSON_ParseWithOpts(text, NULL, 1);
   if (!tree)
-    return syntax_error(name, text, end ? end : text);
+    return lh_fail(LH_EINVAL, "%s: a string in it is not valid UTF-16 in its \\u escapes", name);
   LH_TRY(lh_json_adopt(name, tree, document));
   const cJSON *twice = duplicate_key(tree);
   if (!twice)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_syntax.h"
 #include "base/text.h"
 
 /* ---- merging and paths ----------------------------------------------------------------------- */
@@ -120,7 +121,8 @@ lh_status lh_json_set_path(cJSON *root, const char *path, cJSON *value)
 
 cJSON *lh_json_parse_value(const char *text)
 {
-  cJSON *value = cJSON_ParseWithOpts(text, NULL, 1);
+  const char *at, *reason;
+  cJSON *value = lh_json_scan(text, &at, &reason) ? cJSON_ParseWithOpts(text, NULL, 1) : NULL;
   return value ? value : cJSON_CreateString(text);
 }
 

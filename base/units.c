@@ -228,14 +228,15 @@ const char *lh_format_count(char *buffer, size_t size, double count)
 
 const char *lh_format_number(char *buffer, size_t size, double value)
 {
-  if (value == floor(value) && fabs(value) < 0x1p53) {
-    snprintf(buffer, size, "%.0f", value == 0 ? 0.0 : value); /* no "-0" */
-    return buffer;
-  }
-  for (int digits = 1; digits <= 17; digits++) {
-    snprintf(buffer, size, "%.*g", digits, value);
-    if (strtod(buffer, NULL) == value)
-      break;
-  }
+  char text[32] = "";
+  if (value == floor(value) && fabs(value) < 0x1p53)
+    snprintf(text, sizeof text, "%.0f", value == 0 ? 0.0 : value); /* no "-0" */
+  else
+    for (int digits = 1; digits <= 17; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, value);
+      if (strtod(text, NULL) == value)
+        break;
+    }
+  snprintf(buffer, size, "%s", text);
   return buffer;
 }

@@ -1,0 +1,136 @@
+/* Growing strings, suggestions, hashes against published FNV-1a values, and files: above all that a
+ * disk that fills up leaves the old file whole and nothing beside it. */
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "tests/check.h"
+
+static void growing(void)
+{
+  lh_text t = {0};
+  for (int i = 0; i < 1000; i++)
+    lh_text_append(&t, "%d,", i);
+  lh_text_append_bytes(&t, "", 0);
+  CHECK(t.length == 10 * 2 + 90 * 3 + 900 * 4 && strlen(t.data) == t.length, "length %zu",
+        t.length);
+  CHECK(strncmp(t.data, "0,1,2,", 6) == 0 && strcmp(t.data + t.length - 4, "999,") == 0, "ends");
+  lh_text_free(&t);
+  CHECK(!t.data && !t.length, "not emptied");
+}
+
+static void suggestions(void)
+{
+  static const char *const names[] = {"top_k", "bandwidth", "bandwidth_up", "ddp", "chunk",
+                                      "ring",  NULL};
+  const char *const rows[][2] = {{"topk", "top_k"},
+                                 {"top-k", "top_k"},
+                                 {"bandwith", "bandwidth"},
+                                 {"bandwidht", "bandwidth"},
+                                 {"DDP", "ddp"},
+                                 {"ddp-adamw", "ddp"},
+                                 {"rign", "ring"},
+                                 {"latency", NULL},
+                                 {"x", NULL},
+                                 {"", NULL}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *got = lh_nearest(rows[i][0], names), *wanted = rows[i][1];
+    CHECK(got == wanted || (got && wanted && strcmp(got, wanted) == 0), "%s: got %s, expected %s",
+          rows[i][0], got ? got : "nothing", wanted ? wanted : "nothing");
+  }
+}
+
+static void hashes(void)
+{
+  const char *const rows[][2] = {
+      {"", "cbf29ce484222325"}, {"a", "af63dc4c8601ec8c"}, {"foobar", "85944171f73967e8"}};
+  char hex[33];
+  for (size_t i = 0; i < 3; i++) {
+    lh_hash_hex(rows[i][0], strlen(rows[i][0]), hex);
+    CHECK(strncmp(hex, rows[i][1], 16) == 0 && strlen(hex) == 32, "\"%s\": %s", rows[i][0], hex);
+    CHECK(strncmp(hex, hex + 16, 16) != 0, "both halves agree: %s", hex);
+  }
+}
+
+static int entries(const char *folder)
+{
+  DIR *open = opendir(folder);
+  int n = -2; /* . and .. */
+  while (open && readdir(open))
+    n++;
+  closedir(open);
+  return n;
+}
+
+static void expect_contents(const char *path, const char *expected)
+{
+  char *data;
+  size_t size;
+  REQUIRE_OK(lh_file_read(path, &data, &size));
+  CHECK(size == strlen(expected) && strcmp(data, expected) == 0, "%s holds %zu bytes: %.40s", path,
+        size, data);
+  free(data);
+}
+
+/* In a child, because a limit on file sizes can't be taken back for the other tests. Such a limit
+ * acts as a full disk does: write() fails part of the way. */
+static void full_disk(const char *path)
+{
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 1000, .rlim_max = 1000});
+    char large[5000];
+    memset(large, 'x', sizeof large);
+    const lh_status status = lh_file_write_atomic(path, large, sizeof large);
+    _exit(status == LH_EIO && strstr(lh_fail_text(), path) ? 0 : 1);
+  }
+  int how;
+  waitpid(child, &how, 0);
+  CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0, "a full disk was not reported as LH_EIO");
+}
+
+static void files(const char *folder)
+{
+  char deep[200], path[300];
+  snprintf(deep, sizeof deep, "%s/a/b", folder);
+  REQUIRE_OK(lh_folder_make(deep));
+  REQUIRE_OK(lh_folder_make(deep));
+  snprintf(path, sizeof path, "%s/file", deep);
+  CHECK(!lh_file_exists(path), "there before it is written");
+  REQUIRE_OK(lh_file_write_atomic(path, "old", 3));
+  expect_contents(path, "old");
+  full_disk(path);
+  expect_contents(path, "old");
+  CHECK(entries(deep) == 1, "%d entries left in the folder", entries(deep));
+  REQUIRE_OK(lh_file_write_atomic(path, "new", 3));
+  expect_contents(path, "new");
+
+  char *data;
+  size_t size;
+  CHECK(lh_file_read(deep, &data, &size) == LH_EIO, "a folder was read as a file");
+  CHECK(lh_folder_make(path) == LH_EIO, "a folder was made where a file is");
+  unlink(path);
+  CHECK(lh_file_read(path, &data, &size) == LH_EINVAL && strstr(lh_fail_text(), path), "missing");
+  CHECK(lh_file_write_atomic("/nowhere/at/all", "x", 1) == LH_EIO, "written to nowhere");
+  rmdir(deep);
+  snprintf(deep, sizeof deep, "%s/a", folder);
+  rmdir(deep);
+}
+
+int main(void)
+{
+  char folder[] = "/tmp/longhaul-text-XXXXXX";
+  if (!mkdtemp(folder))
+    return 1;
+  growing();
+  suggestions();
+  hashes();
+  files(folder);
+  CHECK(rmdir(folder) == 0, "%s is not empty", folder);
+  return check_report("text");
+}
