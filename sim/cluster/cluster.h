@@ -55,6 +55,9 @@ lh_status lh_cluster_run(lh_cluster *cluster, lh_status (*main)(void *arg, lh_ra
 void lh_cluster_close(lh_cluster *cluster);
 lh_rank *lh_cluster_rank(lh_cluster *cluster, size_t index);
 lh_rank_statistics lh_rank_statistics_of(const lh_rank *rank);
+double lh_rank_end_s(const lh_rank *rank); /* virtual time at which its main returned */
+/* A new compute-time factor for the step: drawn from (seed, step, rank), over the node's speed. */
+void lh_rank_begin_step(lh_rank *self, uint64_t step);
 double
 lh_cluster_now_s(const lh_cluster *cluster); /* virtual time without any rank's pending compute */
 
@@ -68,6 +71,8 @@ lh_device *lh_rank_device(lh_rank *self);
 
 /* Virtual time of this rank, pending compute included (it is paid first). */
 double lh_now_s(lh_rank *self);
+/* The same without paying: what lh_now_s would say. For records. */
+double lh_peek_now_s(const lh_rank *self);
 
 /* Groups are made on first use and shared. `ranks` in group order; self must be among them. */
 lh_status lh_group_of(lh_rank *self, const size_t *ranks, size_t n, lh_group **group);

@@ -40,9 +40,9 @@ struct lh_option {
   /* The default as it would be written in JSON ("500", "\"bf16\"", "true",
    * "{\"name\": \"adamw\"}"); NULL: none (RAW only). */
   const char *fallback;
-  double low, high; /* SIZE and DOUBLE: inclusive */
-  bool open_low, open_high; /* DOUBLE: the limit itself is not allowed */
-  lh_unit unit;             /* QUANTITY */
+  double low, high;            /* SIZE and DOUBLE: inclusive */
+  bool open_low, open_high;    /* DOUBLE: the limit itself is not allowed */
+  lh_unit unit;                /* QUANTITY */
   const char *const *choices;  /* CHOICE, DTYPE: NULL-terminated */
   const lh_option_part *parts; /* PART: ends with {.name = NULL} */
   const char *help;            /* one line */

@@ -1,11 +1,12 @@
 /* trainer.h -- what every method shares on one rank: parameters, gradients, micro-batches, learning
  * rate, clipping, recording, and when to stop. It does not communicate.
  *
- * One optimizer step of a method:
+ * The loop of a method:
+ *     LH_TRY(lh_trainer_use_flat(t));
  *     while (lh_trainer_next_step(t)) {
- *       lh_trainer_gradient(t, hooks);      mean gradient over the micro-batches, into t->gradients
+ *       LH_TRY(lh_trainer_gradient(t, hooks));   the mean over the step's micro-batches
  *       ...exchange, optimizer step on t->parameters...
- *       lh_trainer_end_step(t);             record; evaluate when due
+ *       LH_TRY(lh_trainer_end_step(t, NULL));    record; evaluate when due
  *     }
  */
 #ifndef LH_SIM_TRAINER_H
@@ -13,41 +14,81 @@
 
 #include "models/workload.h"
 #include "sim/cluster/cluster.h"
+#include "sim/training/optimizer.h"
+#include "sim/training/run.h"
 
-typedef struct lh_run lh_run; /* the scenario that is running; shared by its ranks */
-typedef struct lh_trainer lh_trainer;
-
-struct lh_trainer {
+typedef struct lh_trainer {
   lh_rank *rank;
   lh_device *device;
   const lh_workload *workload;
   const lh_model *model;
   lh_run *run;
-  lh_tensor parameters, gradients; /* flat (elements), allocated by lh_trainer_use_flat */
+  lh_tensor parameters, gradients;             /* flat (elements) */
   lh_tensor *parameter_views, *gradient_views; /* one per layer, of the flat tensors */
-  uint64_t step;                               /* the optimizer step in progress, from 1 */
-  size_t micro_batches_done;                   /* index of the next micro-batch */
+  size_t step;                                 /* the optimizer step in progress, from 1 */
+  size_t micro_batches_done;                   /* number of the next micro-batch of this rank */
   lh_loss loss;                                /* of the step in progress */
   lh_batch batch;
-};
+} lh_trainer;
 
-uint64_t lh_trainer_seed(const lh_trainer *t);
+/* `run` and `workload` are borrowed. Where the workload gives the time of a micro-batch, nothing else
+ * on this rank's device takes time. Free with lh_trainer_fini, also after a failure. */
+lh_status lh_trainer_init(lh_trainer *t, lh_rank *rank, const lh_workload *workload, lh_run *run);
+void lh_trainer_fini(lh_trainer *t);
 
-/* Allocates flat parameters (started from the model's start or seed) and gradients. */
+/* Allocates flat parameters, started as the model or the seed says (equal on every rank), and
+ * gradients. 8 B/param in f32. */
 lh_status lh_trainer_use_flat(lh_trainer *t);
 
 /* Begins the next optimizer step; false when the run is over (steps, tokens, virtual time or target
  * loss reached). All ranks stop after the same step. */
 bool lh_trainer_next_step(lh_trainer *t);
 
-/* Zeroes the gradients and adds the mean gradient of this step's micro-batches; `hooks` (may be
- * NULL) are called during the last micro-batch only. */
+/* Zeroes the gradients and adds the mean gradient of this step's micro-batches; `hooks` (may be NULL)
+ * are called during the last micro-batch only: before it, a gradient is not complete. */
 lh_status lh_trainer_gradient(lh_trainer *t, const struct lh_layer_hooks *hooks);
 
-/* Ends the step: loss and bytes are recorded; when an evaluation is due it looks at `evaluated`
- * (flat parameters; NULL: t->parameters) for free. */
+/* Ends the step: loss, bytes and dump are recorded; when an evaluation is due, rank 0 looks at
+ * `evaluated` (flat; NULL: the parameters). All of it is free of virtual time. */
 lh_status lh_trainer_end_step(lh_trainer *t, const lh_tensor *evaluated);
-/* Learning rate of the step in progress for a base rate, by the run's schedule. */
-double lh_trainer_learning_rate(const lh_trainer *t, double base);
+
+/* ---- the inner optimizer: what local methods and data-parallel ones do alike ------------------- */
+
+typedef struct lh_inner_options {
+  lh_optimizer_options optimizer;
+  lh_schedule_options schedule;
+  double clip_norm;
+} lh_inner_options;
+
+/* Three rows of a method's option table; `field` is its lh_inner_options. */
+#define LH_INNER_OPTIONS(owner, field, optimizer_default)                                          \
+  {.name = "optimizer",                                                                            \
+   .type = LH_OPTION_PART,                                                                         \
+   .offset = offsetof(owner, field.optimizer),                                                     \
+   .fallback = optimizer_default,                                                                  \
+   .parts = lh_optimizer_parts,                                                                    \
+   .help = "the (inner) optimizer"},                                                               \
+      {.name = "schedule",                                                                         \
+       .type = LH_OPTION_PART,                                                                     \
+       .offset = offsetof(owner, field.schedule),                                                  \
+       .fallback = "{\"name\": \"constant\"}",                                                     \
+       .parts = lh_schedule_parts,                                                                 \
+       .help = "factor on the learning rate by step"},                                             \
+  {                                                                                                \
+    .name = "clip_norm", .type = LH_OPTION_DOUBLE, .offset = offsetof(owner, field.clip_norm),     \
+    .fallback = "0", .low = 0, .high = INFINITY, .help = "largest norm of the gradient; 0: off"    \
+  }
+
+typedef struct lh_inner {
+  lh_inner_options options;
+  lh_optimizer optimizer;
+} lh_inner;
+
+lh_status lh_inner_init(lh_inner *inner, const lh_trainer *t, const lh_inner_options *options);
+void lh_inner_fini(lh_inner *inner);
+/* Learning rate of the trainer's present step. */
+double lh_inner_learning_rate(const lh_inner *inner, const lh_trainer *t);
+/* Clips t->gradients and steps t->parameters along them. */
+lh_status lh_inner_step(lh_inner *inner, lh_trainer *t);
 
 #endif

@@ -1,0 +1,74 @@
+/* run.h -- the scenario that is running, shared by its ranks: when to stop, and what to remember.
+ *
+ * It belongs to the process and lives outside virtual time: using it costs a rank nothing. Ranks may
+ * be at different steps; a step is complete when every rank has ended it.
+ */
+#ifndef LH_SIM_RUN_H
+#define LH_SIM_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "models/workload.h"
+
+typedef struct lh_run_settings {
+  bool train; /* real numbers; false: cost mode */
+  uint64_t seed;
+  size_t steps;          /* at most; SIZE_MAX: no limit */
+  double tokens;         /* over all ranks; INFINITY: no limit */
+  double virtual_time_s; /* INFINITY: no limit */
+  double target_loss; /* -INFINITY: none; validation loss where there is one, else training loss */
+  size_t evaluate_every_steps; /* 0: only after the last step */
+  const char *dump_path;       /* NULL: none */
+} lh_run_settings;
+
+typedef struct lh_curve_point {
+  size_t step;
+  double tokens, virtual_s;
+  double train_loss, validation_loss; /* NAN: not known */
+  double inter_node_bytes;            /* sent so far, mean over ranks */
+} lh_curve_point;
+
+typedef struct lh_run lh_run;
+
+/* `workload` is borrowed. Free with lh_run_close. */
+lh_status lh_run_open(const lh_run_settings *settings, const lh_workload *workload, size_t ranks,
+                      lh_run **run);
+void lh_run_close(lh_run *run);
+const lh_run_settings *lh_run_settings_of(const lh_run *run);
+
+/* May a rank begin this step (from 1)? Once the end is decided, all ranks still finish the latest step
+ * that any of them has begun, so that nobody waits for a collective that never comes. */
+bool lh_run_begin_step(lh_run *run, size_t step);
+/* Is this certainly the last one? Known beforehand only when the number of steps is the limit. */
+bool lh_run_is_last_step(const lh_run *run, size_t step);
+
+typedef struct lh_step_report {
+  size_t rank, step;
+  double now_s;
+  double loss;                               /* mean of the step on this rank; NAN: none */
+  double validation_loss;                    /* NAN: not evaluated by this rank */
+  double inter_node_bytes, intra_node_bytes; /* sent so far by this rank */
+} lh_step_report;
+lh_status lh_run_end_step(lh_run *run, const lh_step_report *report);
+
+bool lh_run_dumps(const lh_run *run);
+/* One dump line (design section 9); `offset` of a shard, SIZE_MAX for a full copy. Lines are written by
+ * step, then rank, when the run is closed by lh_run_finish. */
+lh_status lh_run_dump(lh_run *run, const lh_step_report *report, const double *parameters, size_t n,
+                      size_t offset);
+
+/* Writes the dump. */
+lh_status lh_run_finish(lh_run *run);
+
+/* What came of it. Valid until close. */
+size_t lh_run_steps_done(const lh_run *run); /* complete ones */
+const lh_curve_point *lh_run_curve(const lh_run *run, size_t *points);
+bool lh_run_diverged(const lh_run *run);
+/* Virtual time at which the target loss was first seen; NAN: never. */
+double lh_run_seconds_to_target(const lh_run *run);
+
+#endif
