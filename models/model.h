@@ -9,6 +9,7 @@
 #ifndef LH_MODELS_MODEL_H
 #define LH_MODELS_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,7 +54,13 @@ typedef struct lh_batch {
 } lh_batch;
 
 /* Called around each layer; any may be NULL. A non-OK answer ends the pass with that status. A hook
- * may block its rank in virtual time. */
+ * may block its rank in virtual time.
+ *
+ * A layer's parameters are read from its before_forward to its after_forward, and from its
+ * before_backward to its gradient_ready. These spans do not overlap, except that the embedding's
+ * hold the whole pass where its table serves again at the end (a tied head): its after_forward then
+ * comes after the last layer's, its before_backward before the last layer's. gradient_ready comes
+ * from the last layer to the first, in every model. */
 struct lh_layer_hooks {
   lh_status (*before_forward)(void *ctx, size_t layer);
   lh_status (*after_forward)(void *ctx, size_t layer);
@@ -70,10 +77,17 @@ typedef struct lh_model lh_model;
 typedef struct lh_model_kind {
   const char *name; /* "gpt", "mlp", "quadratic", "gradients", "shape" */
   const char *title;
-  const char *const *keys; /* allowed members of the model object, NULL-terminated, with help */
-  /* Reads the model object; builds the layout and everything the passes need but device memory. */
+  const char *const *keys;  /* allowed members of the model object, NULL-terminated */
+  bool explicit_problem;    /* its keys stand beside "model" in the workload; it is its own data */
+  const char *default_data; /* kind of data object when the workload names none; NULL: none fits */
+  /* Reads the model object; builds the layout and everything the passes need but device memory.
+   * layout stays where it is for the model's life. After a failure *self is still destroyed. */
   lh_status (*create)(lh_json spec, lh_dtype compute_dtype, void **self, lh_layout *layout);
   void (*destroy)(void *self);
+  /* Largest sequence_tokens, the default as well; NULL: a sequence has one position. */
+  size_t (*context)(const void *self);
+  /* Ranks that the problem is stated for, 0: any number; NULL: any number. */
+  size_t (*ranks)(const void *self);
   /* Tensors of one batch of this model on a device (allocated by lh_batch_alloc). */
   lh_status (*batch_alloc)(const void *self, lh_device *device, size_t sequences,
                            size_t sequence_tokens, lh_batch *batch);
@@ -101,6 +115,17 @@ struct lh_model {
  * is embedding (token and position tables), block0.., head (final norm, and the output matrix if
  * not tied). Free with lh_model_free. */
 lh_status lh_model_new(lh_json spec, const char *precision, lh_model **model);
+/* The same for a kind that is known already, from a node that may hold other members too; the
+ * caller checks the keys. */
+lh_status lh_model_new_of_kind(const lh_model_kind *kind, lh_json spec, const char *precision,
+                               lh_model **model);
+/* By name; NULL if there is no such kind. */
+const lh_model_kind *lh_model_kind_find(const char *name);
+/* Members that any model object may have beside its kind's own ("kind", "title", "source", ...). */
+extern const char *const lh_model_common_keys[];
+/* An object holding nothing but the kind's own keys and the common ones, or an error. `more`
+ * (NULL-terminated, may be NULL) are further allowed keys. */
+lh_status lh_model_check_keys(const lh_model_kind *kind, lh_json spec, const char *const *more);
 void lh_model_free(lh_model *model);
 
 /* Tensors per layer: `parameters` (layers entries) as views of one flat tensor of layout.elements.
@@ -111,8 +136,12 @@ void lh_model_layer_views(const lh_model *model, const lh_tensor *flat, lh_tenso
  * parameter number): equal on every rank. Not charged. */
 lh_status lh_model_start(const lh_model *model, lh_tensor *parameters, uint64_t seed);
 
+/* FLOPs of forward and backward of one sequence, as the operations charge them for matrix products
+ * and attention; 0 where the kind does not say. */
+double lh_model_flop_per_sequence(const lh_model *model, size_t sequence_tokens);
+
 /* Adds the gradient of the mean loss of the batch, times `scale`, to gradients (layers entries).
- * *loss gets the summed loss and its count. hooks may be NULL. */
+ * *loss is set to the summed loss and its count. hooks may be NULL. */
 lh_status lh_model_gradient(const lh_model *model, lh_device *device, const lh_tensor *parameters,
                             lh_tensor *gradients, const lh_batch *batch, double scale,
                             const struct lh_layer_hooks *hooks, lh_loss *loss);
