@@ -47,20 +47,30 @@ const char *lh_port_name(const lh_platform *platform, size_t node, size_t port, 
   return buffer;
 }
 
+lh_cable_kind lh_bundle(const lh_platform *platform, size_t port, const lh_cable_kind *kind)
+{
+  lh_cable_kind bundle = *kind;
+  bundle.forth_Bps *= (double)platform->interfaces->bundled[port];
+  bundle.back_Bps *= (double)platform->interfaces->bundled[port];
+  return bundle;
+}
+
+lh_status lh_cable_to_port(lh_platform *platform, const lh_cable_kind *kind, lh_port port,
+                           lh_cable *cable)
+{
+  char stem[80];
+  const lh_cable_kind bundle = lh_bundle(platform, port.port, kind);
+  lh_port_name(platform, port.node, port.port, stem, sizeof stem);
+  return lh_cable_add(platform, &bundle, stem, "up", "down", cable);
+}
+
 lh_status lh_cables_to_nodes(lh_platform *platform, const lh_cable_kind *kind, lh_cable **cables)
 {
-  const lh_interfaces *interfaces = platform->interfaces;
-  *cables = calloc(platform->nodes * interfaces->ports, sizeof **cables);
+  const size_t ports = platform->interfaces->ports;
+  *cables = calloc(platform->nodes * ports, sizeof **cables);
   if (!*cables)
     return lh_fail(LH_ENOMEM, "platform: no memory for %zu nodes", platform->nodes);
-  for (size_t node = 0; node < platform->nodes; node++)
-    for (size_t port = 0; port < interfaces->ports; port++) {
-      char stem[80];
-      lh_cable_kind bundle = *kind;
-      bundle.forth_Bps *= (double)interfaces->bundled[port];
-      bundle.back_Bps *= (double)interfaces->bundled[port];
-      LH_TRY(lh_cable_add(platform, &bundle, lh_port_name(platform, node, port, stem, sizeof stem),
-                          "up", "down", &(*cables)[node * interfaces->ports + port]));
-    }
+  for (size_t i = 0; i < platform->nodes * ports; i++)
+    LH_TRY(lh_cable_to_port(platform, kind, (lh_port){i / ports, i % ports}, &(*cables)[i]));
   return LH_OK;
 }

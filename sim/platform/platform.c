@@ -106,8 +106,8 @@ static lh_status read_complete(lh_json root, const char *device_folder, lh_platf
   LH_TRY(lh_json_check_keys(root, keys));
   LH_TRY(name_read(platform, root));
   LH_TRY(size_read(platform, root));
-  LH_TRY(networks_read(platform, root));
   LH_TRY(lh_placement_read(platform, lh_json_get(root, "placement")));
+  LH_TRY(networks_read(platform, root));
   LH_TRY(lh_node_speed_read(platform, lh_json_get(root, "node_speed")));
   LH_TRY(variations_read(platform, lh_json_get(root, "variation")));
   LH_TRY(lh_faults_read(platform, lh_json_get(root, "faults")));

@@ -6,7 +6,9 @@
 
 #include "base/text.h"
 
-const lh_topology *const lh_topologies[] = {&lh_star, NULL};
+const lh_topology *const lh_topologies[] = {&lh_star,     &lh_full_mesh, &lh_ring,
+                                            &lh_fat_tree, &lh_torus,     &lh_dragonfly,
+                                            &lh_regions,  &lh_custom,    NULL};
 
 static const char *const common_keys[] = {
     "topology", "flow_cap", "call_overhead", "message_overhead", "in_network_reduction", NULL};

@@ -57,6 +57,11 @@ typedef struct lh_cable_kind {
 /* Links STEM.FORTH and STEM.BACK, or STEM.link when half duplex. */
 lh_status lh_cable_add(lh_platform *platform, const lh_cable_kind *kind, const char *stem,
                        const char *forth, const char *back, lh_cable *cable);
+/* The cable of a port, which may bundle several interfaces: the rates times as many. */
+lh_cable_kind lh_bundle(const lh_platform *platform, size_t port, const lh_cable_kind *kind);
+/* The cable between a node's port and its switch: "node-3.up" and "node-3.down". */
+lh_status lh_cable_to_port(lh_platform *platform, const lh_cable_kind *kind, lh_port port,
+                           lh_cable *cable);
 /* One cable per node and port, "node-3.up" and "node-3.down" ("node-3.nic-1.up" if there are
  * several ports), rates times the port's interfaces. *cables (nodes * ports) is malloced, the
  * caller's. */
