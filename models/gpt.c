@@ -105,6 +105,11 @@ static size_t context(const void *self)
   return ((const lh_gpt *)self)->context;
 }
 
+static lh_batch_form batch_form(const void *self)
+{
+  return (lh_batch_form){.targets = ((const lh_gpt *)self)->vocabulary};
+}
+
 static lh_status batch_alloc(const void *self, lh_device *device, size_t sequences,
                              size_t sequence_tokens, lh_batch *batch)
 {
@@ -136,6 +141,7 @@ const lh_model_kind lh_model_gpt = {
     .create = create,
     .destroy = free,
     .context = context,
+    .batch_form = batch_form,
     .batch_alloc = batch_alloc,
     .pass = lh_gpt_pass,
     .flop_per_sequence = flop_per_sequence,

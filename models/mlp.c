@@ -74,6 +74,12 @@ static lh_status create(lh_json spec, lh_dtype compute_dtype, void **self, lh_la
   return build(model, layout);
 }
 
+static lh_batch_form batch_form(const void *self)
+{
+  const mlp *model = self;
+  return (lh_batch_form){.features = model->width[0], .targets = model->width[model->layers]};
+}
+
 static lh_status batch_alloc(const void *self, lh_device *device, size_t sequences,
                              size_t sequence_tokens, lh_batch *batch)
 {
@@ -212,6 +218,7 @@ const lh_model_kind lh_model_mlp = {
     .default_data = "images",
     .create = create,
     .destroy = free,
+    .batch_form = batch_form,
     .batch_alloc = batch_alloc,
     .pass = pass,
     .flop_per_sequence = flop_per_sequence,

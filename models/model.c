@@ -145,7 +145,6 @@ lh_status lh_model_gradient(const lh_model *model, lh_device *device, const lh_t
                             lh_tensor *gradients, const lh_batch *batch, double scale,
                             const struct lh_layer_hooks *hooks, lh_loss *loss)
 {
-  *loss = (lh_loss){0};
   return model->kind->pass(model->self, device, parameters, gradients, batch, scale,
                            hooks ? hooks : &no_hooks, loss);
 }
@@ -153,7 +152,6 @@ lh_status lh_model_gradient(const lh_model *model, lh_device *device, const lh_t
 lh_status lh_model_evaluate(const lh_model *model, lh_device *device, const lh_tensor *parameters,
                             const lh_batch *batch, lh_loss *loss)
 {
-  *loss = (lh_loss){0};
   return model->kind->pass(model->self, device, parameters, NULL, batch, 1.0, &no_hooks, loss);
 }
 

@@ -71,6 +71,12 @@ struct lh_layer_hooks {
   void *ctx;
 };
 
+/* What a batch holds: so that a model and a data source can be held against each other. */
+typedef struct lh_batch_form {
+  size_t features; /* columns; 0: the batch holds tokens */
+  size_t targets;  /* tokens and targets are 0 .. targets - 1 */
+} lh_batch_form;
+
 typedef struct lh_model lh_model;
 
 /* One model kind: one file, one table entry. */
@@ -86,6 +92,8 @@ typedef struct lh_model_kind {
   void (*destroy)(void *self);
   /* Largest sequence_tokens, the default as well; NULL: a sequence has one position. */
   size_t (*context)(const void *self);
+  /* NULL: the kind reads no data. */
+  lh_batch_form (*batch_form)(const void *self);
   /* Ranks that the problem is stated for, 0: any number; NULL: any number. */
   size_t (*ranks)(const void *self);
   /* Tensors of one batch of this model on a device (allocated by lh_batch_alloc). */
@@ -141,11 +149,11 @@ lh_status lh_model_start(const lh_model *model, lh_tensor *parameters, uint64_t 
 double lh_model_flop_per_sequence(const lh_model *model, size_t sequence_tokens);
 
 /* Adds the gradient of the mean loss of the batch, times `scale`, to gradients (layers entries).
- * *loss is set to the summed loss and its count. hooks may be NULL. */
+ * The summed loss and its count are added to *loss. hooks may be NULL. */
 lh_status lh_model_gradient(const lh_model *model, lh_device *device, const lh_tensor *parameters,
                             lh_tensor *gradients, const lh_batch *batch, double scale,
                             const struct lh_layer_hooks *hooks, lh_loss *loss);
-/* Forward only. The caller pauses charging if it must cost nothing. */
+/* Forward only; adds to *loss too. The caller pauses charging if it must cost nothing. */
 lh_status lh_model_evaluate(const lh_model *model, lh_device *device, const lh_tensor *parameters,
                             const lh_batch *batch, lh_loss *loss);
 
