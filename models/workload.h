@@ -7,8 +7,13 @@
  * ...}
  *   {"model": "quadratic", "curvature": [...], "start": [...], "optimum": [[...], ...]}
  *   {"model": "gradients", "start": [...], "gradients": [[[...], ...], ...]}
- * A model name that is no kind is looked up in models/catalogue/NAME.json. The explicit problems
- * take their keys (options.md, "Explicit workloads") beside "model".
+ * A model name that is no kind is looked up in models/catalogue/NAME.json. Keys of the model may
+ * stand beside "model", or in {"model": {"name": NAME, ...}}: they override the entry's, and are the
+ * only place for the explicit problems' keys.
+ *
+ * Defaults: micro_batch_sequences 8 (64 images, 1 for explicit problems), micro_batches 1,
+ * sequence_tokens the model's context, precision f32, validation_batches 16, data by the model's
+ * kind: the default text, or Fashion-MNIST.
  */
 #ifndef LH_MODELS_WORKLOAD_H
 #define LH_MODELS_WORKLOAD_H
@@ -31,11 +36,15 @@ typedef struct lh_workload {
 } lh_workload;
 
 /* catalogue_folder: where NAME.json is looked up. with_data false (cost mode): data is not opened.
- * `node` may carry members of the catalogue entry as overrides. Free with lh_workload_fini, also
+ * Free with lh_workload_fini, also
  * after a failure. */
 lh_status lh_workload_read(lh_json node, const char *catalogue_folder, bool with_data,
                            lh_workload *workload);
 void lh_workload_fini(lh_workload *workload);
+
+/* LH_EINVAL unless rows given per rank (optimum, samples, gradients, micro_batch_time) are for
+ * exactly so many ranks. */
+lh_status lh_workload_check_ranks(const lh_workload *workload, size_t ranks);
 
 /* Tokens (for images: examples) of one optimizer step of one rank. */
 size_t lh_workload_tokens_per_step(const lh_workload *workload);
