@@ -190,14 +190,17 @@ lh_status lh_scenario_key(lh_json scenario, lh_key_cache *cache, char key[33])
 {
   lh_text text = {0};
   char *canonical = lh_json_canonical(scenario.node);
+  cJSON *sorted = canonical ? cJSON_Parse(canonical) : NULL; /* files in the order of their keys */
+  lh_status status = LH_OK;
   lh_text_append(&text, "%s\n%s", LH_VERSION, canonical ? canonical : "");
-  const lh_status status = add_files(scenario.node, lh_json_folder(scenario), cache, &text, 0);
-  const bool whole = canonical && !text.failed;
-  if (whole)
+  if (sorted)
+    status = add_files(sorted, lh_json_folder(scenario), cache, &text, 0);
+  if (status == LH_OK && (!sorted || text.failed))
+    status = lh_fail(LH_ENOMEM, "%s: no memory to hash a scenario", lh_json_file(scenario));
+  if (status == LH_OK)
     lh_hash_hex(text.data, text.length, key);
+  cJSON_Delete(sorted);
   free(canonical);
   lh_text_free(&text);
-  if (status == LH_OK && !whole)
-    return lh_fail(LH_ENOMEM, "%s: no memory to hash a scenario", lh_json_file(scenario));
   return status;
 }
