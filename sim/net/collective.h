@@ -14,6 +14,10 @@
 
 #include "sim/net/engine.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum lh_collective_kind {
   LH_ALL_REDUCE,
   LH_REDUCE_SCATTER,
@@ -85,5 +89,9 @@ lh_status lh_collective_start(lh_engine *engine, const lh_collective *collective
 lh_status lh_collective_sent_bytes(const lh_platform *platform, const lh_collective *collective,
                                    size_t elements, size_t element_bits, size_t member,
                                    double *inter_bytes, double *intra_bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

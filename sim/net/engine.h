@@ -12,6 +12,11 @@
 #define LH_SIM_ENGINE_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #include "base/status.h"
 #include "sim/platform/platform.h"
@@ -22,7 +27,18 @@ extern const char *const lh_flow_model_names[]; /* NULL-terminated, for the pars
 typedef struct lh_engine lh_engine;
 typedef struct lh_gate lh_gate; /* where an actor sleeps until it is woken */
 
-/* `platform` is borrowed. seed: for latency variation. */
+#define LH_TCP_WINDOW_BYTES 4194304.0 /* SimGrid's default, 4 MiB */
+
+typedef struct lh_engine_options {
+  lh_flow_model flow_model;
+  uint64_t seed;           /* for latency variation */
+  double tcp_window_bytes; /* one flow moves at most a window per round trip; 0: the default */
+} lh_engine_options;
+
+/* `platform` is borrowed. LH_EINTERNAL when this process has opened an engine before. */
+lh_status lh_engine_open_with(const lh_platform *platform, const lh_engine_options *options,
+                              lh_engine **engine);
+/* The same with the default window. seed: for latency variation. */
 lh_status lh_engine_open(const lh_platform *platform, lh_flow_model model, uint64_t seed,
                          lh_engine **engine);
 void lh_engine_close(lh_engine *engine);
@@ -47,10 +63,24 @@ void lh_engine_after_s(lh_engine *engine, double delay_s, void (*fire)(void *arg
 
 /* Sends bytes from one rank's accelerator to another's: after delay_s (overheads) and the route's
  * latency, a flow; `done(arg)` when the last byte is there. Zero bytes pay latency only. src == dst
- * takes delay_s only. cap_Bps: INFINITY for none; the route's own cap holds beside it. */
+ * takes delay_s only. cap_Bps: INFINITY for none; the route's own cap holds beside it. A message
+ * from or to a node that is down begins when the node is up again; what is in flight arrives. */
 void lh_engine_send(lh_engine *engine, size_t src_rank, size_t dst_rank, double bytes,
                     double delay_s, double cap_Bps, void (*done)(void *arg), void *arg);
-/* Virtual time of the first error inside a callback; LH_OK if none: checked by lh_engine_run. */
+/* What a message from src to dst pays before its bytes flow, without variation: the route's latency,
+ * under tcp as often as the model counts it. 0 for src == dst. */
+double lh_engine_latency_s(const lh_engine *engine, size_t src_rank, size_t dst_rank);
+/* Payload that lh_engine_send has taken from a rank so far, by destination. */
+void lh_engine_sent_bytes(const lh_engine *engine, size_t rank, double *inter_bytes,
+                          double *intra_bytes);
+
+/* Ends the simulation: lh_engine_run returns the first status that was given. Actors that wait are
+ * left waiting. May be called from an actor or a callback. */
 void lh_engine_abort(lh_engine *engine, lh_status status);
+const lh_platform *lh_engine_platform(const lh_engine *engine);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,80 @@
+/* wire.c -- the payload bytes a member sends, in whole elements.
+ *
+ * E elements in c chunks: the first E mod c chunks have one element more than the others.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/net/schedule.h"
+
+/* Elements in chunks 0 .. chunk - 1. */
+static size_t before(size_t elements, size_t chunks, size_t chunk)
+{
+  const size_t longer = elements % chunks;
+  return elements / chunks * chunk + (chunk < longer ? chunk : longer);
+}
+
+static size_t step_elements(const lh_schedule *s, const lh_step *step, size_t elements)
+{
+  const size_t last = step->first + step->count;
+  if (last <= s->chunks)
+    return before(elements, s->chunks, last) - before(elements, s->chunks, step->first);
+  return elements - before(elements, s->chunks, step->first) +
+         before(elements, s->chunks, last - s->chunks);
+}
+
+typedef struct tally {
+  const lh_platform *platform;
+  const lh_schedule *schedule;
+  size_t elements, member;
+  size_t inter, intra; /* elements sent so far */
+} tally;
+
+static void count_steps(tally *t, const lh_round *steps, size_t times)
+{
+  const lh_schedule *s = t->schedule;
+  for (size_t i = 0; i < steps->n; i++) {
+    const lh_step *step = &steps->step[i];
+    if (!step->send)
+      continue;
+    const size_t sent = times * step_elements(s, step, t->elements);
+    if (lh_platform_same_node(t->platform, s->ranks[t->member], s->ranks[step->peer]))
+      t->intra += sent;
+    else
+      t->inter += sent;
+  }
+}
+
+/* Rounds that are alike move chunks of equal length only when nothing is left over. */
+static void count_rounds(tally *t, lh_round *steps)
+{
+  const lh_schedule *s = t->schedule;
+  const bool even = t->elements % s->chunks == 0;
+  for (size_t round = 0, times; round < s->rounds; round += times) {
+    times = even ? lh_schedule_repeats(s, round) : 1;
+    steps->n = 0;
+    s->entry->round(s, t->member, round, steps);
+    count_steps(t, steps, times);
+  }
+}
+
+lh_status lh_collective_sent_bytes(const lh_platform *platform, const lh_collective *collective,
+                                   size_t elements, size_t element_bits, size_t member,
+                                   double *inter_bytes, double *intra_bytes)
+{
+  lh_schedule s;
+  lh_status status = lh_schedule_init(&s, platform, collective);
+  lh_round steps = {0};
+  if (status == LH_OK && !(steps = lh_round_new(&s)).step)
+    status = lh_fail(LH_ENOMEM, "collective: no memory to count a group of %zu", collective->n);
+  if (status == LH_OK) {
+    tally t = {.platform = platform, .schedule = &s, .elements = elements, .member = member};
+    count_rounds(&t, &steps);
+    /* A part of a byte at the end of a message is ours to send whole; the tally is of all. */
+    *inter_bytes = ceil((double)t.inter * (double)element_bits / 8.0);
+    *intra_bytes = ceil((double)t.intra * (double)element_bits / 8.0);
+  }
+  free(steps.step);
+  lh_schedule_fini(&s);
+  return status;
+}
