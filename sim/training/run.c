@@ -186,7 +186,7 @@ static lh_status complete_step(lh_run *run, size_t step, open_step *open)
 
 lh_status lh_run_end_step(lh_run *run, const lh_step_report *report)
 {
-  open_step *open;
+  open_step *open = NULL;
   LH_TRY(find_open_step(run, report->step, &open));
   open->loss[report->rank] = report->loss;
   open->latest_s = fmax(open->latest_s, report->now_s);
