@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data_path.h"
 #include "base/text.h"
 #include "sim/methods/method.h"
-#include "sim/runner/folders.h"
 #include "sim/runner/row.h"
 #include "sim/runner/settings.h"
 
@@ -114,25 +114,6 @@ static lh_status check_host_memory(const resolved *r, lh_json scenario)
       lh_format_bytes(have, sizeof have, available));
 }
 
-static lh_status read_platform(resolved *r, lh_json scenario)
-{
-  char *devices;
-  LH_TRY(lh_data_folder("platforms/devices", &devices));
-  lh_status status = lh_platform_read(lh_json_get(scenario, "platform"), devices, &r->platform);
-  free(devices);
-  return status;
-}
-
-static lh_status read_workload(resolved *r, lh_json scenario)
-{
-  char *catalogue;
-  LH_TRY(lh_data_folder("models/catalogue", &catalogue));
-  lh_status status = lh_workload_read(lh_json_get(scenario, "workload"), catalogue,
-                                      r->settings.run.train, &r->workload);
-  free(catalogue);
-  return status;
-}
-
 static lh_status resolve(lh_json given, resolved *r)
 {
   static const char *const keys[] = {"schema", "name",    "part", "platform", "workload",
@@ -141,12 +122,16 @@ static lh_status resolve(lh_json given, resolved *r)
   LH_TRY(lh_json_expect_object(given));
   LH_TRY(copy_document(given, &r->document));
   const lh_json scenario = lh_json_root(r->document);
+  char folder[4096];
   LH_TRY(lh_json_check_keys(scenario, keys));
   LH_TRY(make_method_object((cJSON *)scenario.node));
   LH_TRY(lh_json_string_or(lh_json_get(scenario, "name"), "", &r->name));
   LH_TRY(lh_settings_read(lh_json_get(scenario, "run"), &r->settings));
-  LH_TRY(read_platform(r, scenario));
-  LH_TRY(read_workload(r, scenario));
+  LH_TRY(lh_platform_read(lh_json_get(scenario, "platform"),
+                          lh_data_path("platforms/devices", folder, sizeof folder), &r->platform));
+  LH_TRY(lh_workload_read(lh_json_get(scenario, "workload"),
+                          lh_data_path("models/catalogue", folder, sizeof folder),
+                          r->settings.run.train, &r->workload));
   LH_TRY(read_method(r, scenario));
   return check_host_memory(r, scenario);
 }
