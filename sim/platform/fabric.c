@@ -214,7 +214,7 @@ lh_status lh_fabric_read(lh_platform *platform, lh_json node, lh_fabric *fabric)
   *fabric = (lh_fabric){.base = platform->links};
   size_t choice;
   LH_TRY(lh_json_expect_object(node));
-  LH_TRY(lh_json_choice(lh_json_get(node, "kind"), lh_fabric_kinds, &choice));
+  LH_TRY(lh_json_choice_or(lh_json_get(node, "kind"), lh_fabric_kinds, 0, &choice));
   const fabric_kind *kind = &kinds[choice];
   fabric->kind = lh_fabric_kinds[choice];
   LH_TRY(lh_json_check_keys(node, kind->keys));
