@@ -215,19 +215,26 @@ static lh_status walk_backward(struct run *run)
   return LH_OK;
 }
 
-/* Elements that a layer leaves for the backward pass: the output of each step, and the logits.
- * Without a backward pass only the largest pair of outputs is alive at a time. */
+static bool feeds(const lh_shape *shape, size_t step, enum shape_step_kind kind)
+{
+  return step + 1 < shape->steps && shape->step[step + 1].kind == kind;
+}
+
+/* Elements that a layer leaves for the backward pass: what each step writes, but not what is only
+ * added to the stream. Of the gradients of these two are alive at a time; that of the logits takes
+ * the logits' place. */
 static size_t kept_elements(const struct run *run, size_t layer, size_t *largest)
 {
   const lh_shape *shape = run->shape;
   size_t sum = 0;
   for (size_t s = shape->first[layer]; s < shape->first[layer + 1]; s++) {
     const shape_step *step = &shape->step[s];
-    const size_t rows =
-        lh_shape_rows(shape, step, run->batch->sequences, run->batch->sequence_tokens);
-    sum += rows * step->out;
-    if (rows * step->out > *largest)
-      *largest = rows * step->out;
+    const size_t elements = step->out * lh_shape_rows(shape, step, run->batch->sequences,
+                                                      run->batch->sequence_tokens);
+    if (!feeds(shape, s, SHAPE_ADD))
+      sum += elements;
+    if (!feeds(shape, s, SHAPE_LOSS) && elements > *largest)
+      *largest = elements;
   }
   return sum;
 }
