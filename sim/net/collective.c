@@ -29,12 +29,24 @@ const char *const lh_algorithm_names[] = {[LH_ALGORITHM_AUTO] = "auto",
                                           [LH_DOUBLE_BINARY_TREE] = "double-binary-tree",
                                           [LH_HIERARCHICAL] = "hierarchical",
                                           [LH_DIRECT] = "direct",
+                                          [LH_IN_NETWORK] = "in-network",
                                           [LH_ALGORITHM_COUNT] = NULL};
 
 const char *const lh_timing_names[] = {[LH_TIMING_AUTO] = "auto",
                                        [LH_TIMING_EXACT] = "exact",
                                        [LH_TIMING_FLUID] = "fluid",
                                        [LH_TIMING_COUNT] = NULL};
+
+bool lh_collective_info(lh_collective_kind kind, lh_algorithm algorithm, lh_algorithm_info *info)
+{
+  const lh_algorithm_entry *entry = lh_algorithm_find(kind, algorithm);
+  if (entry)
+    *info = (lh_algorithm_info){.title = entry->title,
+                                .formula = entry->formula,
+                                .needs = entry->needs,
+                                .fluid = entry->fluid};
+  return entry;
+}
 
 /* ---- is it offered? ----------------------------------------------------------------------------- */
 
@@ -215,7 +227,7 @@ lh_status lh_collective_start(lh_engine *engine, const lh_collective *collective
                               void (*member_done)(void *arg, size_t member), void *arg)
 {
   lh_schedule s;
-  lh_timing timing;
+  lh_timing timing = LH_TIMING_EXACT;
   LH_TRY(resolved_schedule(lh_engine_platform(engine), collective, &s, &timing));
   if (timing == LH_TIMING_FLUID && !s.entry->fluid) {
     const lh_status status = lh_fluid_check(lh_engine_platform(engine), &s);

@@ -12,6 +12,8 @@
 #ifndef LH_SIM_COLLECTIVE_H
 #define LH_SIM_COLLECTIVE_H
 
+#include <stdbool.h>
+
 #include "sim/net/engine.h"
 
 #ifdef __cplusplus
@@ -41,6 +43,7 @@ typedef enum lh_algorithm {
   LH_DOUBLE_BINARY_TREE,
   LH_HIERARCHICAL,
   LH_DIRECT,
+  LH_IN_NETWORK, /* all-reduce by switches that add, where the platform has them */
   LH_ALGORITHM_COUNT
 } lh_algorithm;
 extern const char *const lh_algorithm_names[];
@@ -63,6 +66,15 @@ typedef struct lh_collective {
   double bytes; /* payload S: the whole vector for all-reduce and reduce-scatter input and
                    all-gather output; the message for the others (all-to-all: per rank total) */
 } lh_collective;
+
+/* What an algorithm does for a kind, for people. */
+typedef struct lh_algorithm_info {
+  const char *title, *formula; /* of the time on a star: a latency of the path, B bandwidth */
+  const char *needs;           /* NULL: nothing */
+  bool fluid;                  /* fluid timing may be offered */
+} lh_algorithm_info;
+/* false: the kind has no such algorithm. */
+bool lh_collective_info(lh_collective_kind kind, lh_algorithm algorithm, lh_algorithm_info *info);
 
 /* Is this combination offered? LH_EUNSUPPORTED with the reason and what is. */
 lh_status lh_collective_check(const lh_platform *platform, const lh_collective *collective);

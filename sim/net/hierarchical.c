@@ -13,56 +13,11 @@
  *
  * Chunks: g k of them; chunk j k + i is slot j's on node i.
  */
-#include <stdlib.h>
-
-#include "sim/net/schedule.h"
-
-/* Numbers nodes in the order in which they first appear in the group, slots likewise per node. */
-static lh_status number_nodes(lh_schedule *s, const lh_platform *platform)
-{
-  size_t *number = malloc(platform->nodes * sizeof *number);
-  size_t *members = calloc(platform->nodes, sizeof *members);
-  s->node_of_member = calloc(s->n, sizeof *s->node_of_member);
-  s->slot_of_member = calloc(s->n, sizeof *s->slot_of_member);
-  s->member_at = calloc(s->n, sizeof *s->member_at);
-  lh_status status = LH_OK;
-  if (!number || !members || !s->node_of_member || !s->slot_of_member || !s->member_at)
-    status = lh_fail(LH_ENOMEM, "hierarchical: no memory for a group of %zu", s->n);
-  if (status == LH_OK) {
-    s->nodes = 0;
-    for (size_t m = 0; m < s->n; m++) {
-      const size_t node = platform->node_of_rank[s->ranks[m]];
-      if (members[node] == 0)
-        number[node] = s->nodes++;
-      s->node_of_member[m] = number[node];
-      s->slot_of_member[m] = members[node]++;
-    }
-  }
-  free(number);
-  free(members);
-  return status;
-}
-
-static lh_status place_members(lh_schedule *s)
-{
-  s->slots = s->n / s->nodes;
-  size_t last = 0; /* of the slots in use, anywhere */
-  for (size_t m = 0; m < s->n; m++)
-    last = s->slot_of_member[m] > last ? s->slot_of_member[m] : last;
-  if (s->slots * s->nodes != s->n || last != s->slots - 1)
-    return lh_fail(LH_EUNSUPPORTED,
-                   "hierarchical: %zu members on %zu nodes, %zu on one of them, allowed: the same "
-                   "number on each node",
-                   s->n, s->nodes, last + 1);
-  for (size_t m = 0; m < s->n; m++)
-    s->member_at[s->node_of_member[m] * s->slots + s->slot_of_member[m]] = m;
-  return LH_OK;
-}
+#include "sim/net/places.h"
 
 static lh_status prepare(lh_schedule *s, const lh_platform *platform)
 {
-  LH_TRY(number_nodes(s, platform));
-  LH_TRY(place_members(s));
+  LH_TRY(lh_places_find(s, platform));
   const size_t twice = s->kind == LH_ALL_REDUCE ? 2 : 1;
   s->chunks = s->n;
   s->rounds = twice * (s->slots - 1) + twice * (s->nodes - 1);
@@ -90,24 +45,26 @@ static part part_of(const lh_schedule *s, size_t round)
   return p;
 }
 
+static bool is_inside(part p)
+{
+  return p.kind == SCATTER_INSIDE || p.kind == GATHER_INSIDE;
+}
+
 static void hierarchical_round(const lh_schedule *s, size_t member, size_t round, lh_round *out)
 {
   const part p = part_of(s, round);
-  const size_t node = s->node_of_member[member], slot = s->slot_of_member[member];
-  const bool inside = p.kind == SCATTER_INSIDE || p.kind == GATHER_INSIDE;
   const bool add = p.kind == SCATTER_INSIDE || p.kind == SCATTER_BETWEEN;
-  const size_t circle = inside ? s->slots : s->nodes, place = inside ? slot : node;
-  const size_t next = lh_ahead(place, 1, circle), previous = lh_back(place, 1, circle);
+  const lh_circle c = is_inside(p) ? lh_circle_inside(s, member) : lh_circle_between(s, member);
   /* A scatter ends with a place's own block, a gather starts with it. */
-  const size_t sent = lh_back(place, p.round + (add ? 1 : 0), circle);
-  const size_t got = lh_back(previous, p.round + (add ? 1 : 0), circle);
-  if (inside) {
-    const size_t *here = &s->member_at[node * s->slots];
-    lh_round_send(out, here[next], sent * s->nodes, s->nodes, add);
-    lh_round_receive(out, here[previous], got * s->nodes, s->nodes, add);
+  const size_t sent = lh_back(c.place, p.round + (add ? 1 : 0), c.size);
+  const size_t got = lh_back(sent, 1, c.size);
+  if (is_inside(p)) {
+    lh_round_send(out, c.next, sent * s->nodes, s->nodes, add);
+    lh_round_receive(out, c.previous, got * s->nodes, s->nodes, add);
   } else {
-    lh_round_send(out, s->member_at[next * s->slots + slot], slot * s->nodes + sent, 1, add);
-    lh_round_receive(out, s->member_at[previous * s->slots + slot], slot * s->nodes + got, 1, add);
+    const size_t first = s->slot_of_member[member] * s->nodes;
+    lh_round_send(out, c.next, first + sent, 1, add);
+    lh_round_receive(out, c.previous, first + got, 1, add);
   }
 }
 
@@ -122,14 +79,38 @@ static size_t repeats(const lh_schedule *s, size_t round)
 static size_t circle(const lh_schedule *s, size_t member, size_t round, size_t *size)
 {
   const part p = part_of(s, round);
-  const bool inside = p.kind == SCATTER_INSIDE || p.kind == GATHER_INSIDE;
-  *size = inside ? s->slots : s->nodes;
-  return inside ? s->node_of_member[member] : s->slot_of_member[member];
+  *size = is_inside(p) ? s->slots : s->nodes;
+  return is_inside(p) ? s->node_of_member[member] : s->slot_of_member[member];
 }
 
 static size_t own_chunk(const lh_schedule *s, size_t member)
 {
   return s->slot_of_member[member] * s->nodes + s->node_of_member[member];
+}
+
+/* Like ring.c: a scatter round a circle sends every block but its own, a gather every block but the
+ * next one's. */
+static size_t sent_elements(const lh_schedule *s, size_t member, size_t round, size_t elements)
+{
+  const part p = part_of(s, round);
+  const lh_circle c = is_inside(p) ? lh_circle_inside(s, member) : lh_circle_between(s, member);
+  const size_t after = lh_ahead(c.place, 1, c.size);
+  if (is_inside(p)) {
+    const size_t kept = p.kind == SCATTER_INSIDE ? c.place : after;
+    return elements - lh_chunk_elements(s, elements, kept * s->nodes, s->nodes);
+  }
+  const size_t first = s->slot_of_member[member] * s->nodes;
+  const size_t whole = lh_chunk_elements(s, elements, first, s->nodes);
+  const size_t scattered = whole - lh_chunk_elements(s, elements, first + c.place, 1);
+  const size_t gathered = whole - lh_chunk_elements(s, elements, first + after, 1);
+  switch (s->kind) {
+  case LH_REDUCE_SCATTER:
+    return scattered;
+  case LH_ALL_GATHER:
+    return gathered;
+  default:
+    return scattered + gathered;
+  }
 }
 
 const lh_algorithm_entry lh_hierarchical_entry = {
@@ -144,4 +125,5 @@ const lh_algorithm_entry lh_hierarchical_entry = {
     .round = hierarchical_round,
     .repeats = repeats,
     .circle = circle,
-    .own_chunk = own_chunk};
+    .own_chunk = own_chunk,
+    .sent_elements = sent_elements};

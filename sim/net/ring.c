@@ -53,6 +53,21 @@ static size_t repeats(const lh_schedule *s, size_t round)
   return s->rounds - round;
 }
 
+static size_t sent_elements(const lh_schedule *s, size_t member, size_t round, size_t elements)
+{
+  (void)round;
+  const size_t here = lh_chunk_elements(s, elements, member, 1);
+  const size_t after = lh_chunk_elements(s, elements, lh_ahead(member, 1, s->n), 1);
+  switch (s->kind) {
+  case LH_REDUCE_SCATTER:
+    return elements - here;
+  case LH_ALL_GATHER:
+    return elements - after;
+  default:
+    return 2 * elements - after - lh_chunk_elements(s, elements, lh_ahead(member, 2, s->n), 1);
+  }
+}
+
 const lh_algorithm_entry lh_ring_entry = {
     .algorithm = LH_RING,
     .kinds = LH_KIND(LH_ALL_REDUCE) | LH_KIND(LH_REDUCE_SCATTER) | LH_KIND(LH_ALL_GATHER),
@@ -61,4 +76,5 @@ const lh_algorithm_entry lh_ring_entry = {
     .fluid = true,
     .prepare = prepare,
     .round = ring_round,
-    .repeats = repeats};
+    .repeats = repeats,
+    .sent_elements = sent_elements};

@@ -5,13 +5,25 @@
 extern const lh_algorithm_entry lh_ring_entry, lh_pair_entry, lh_pairwise_rounds_entry,
     lh_direct_entry, lh_binomial_entry, lh_doubling_entry, lh_doubling_gather_entry,
     lh_dissemination_entry, lh_halving_doubling_entry, lh_halving_scatter_entry,
-    lh_hierarchical_entry;
+    lh_hierarchical_entry, lh_double_tree_entry, lh_in_network_entry;
 
+/* Of equally fast ones `auto` takes the first. */
 const lh_algorithm_entry *const lh_algorithm_table[] = {
-    &lh_ring_entry,          &lh_doubling_entry,         &lh_doubling_gather_entry,
-    &lh_dissemination_entry, &lh_halving_doubling_entry, &lh_halving_scatter_entry,
-    &lh_binomial_entry,      &lh_hierarchical_entry,     &lh_direct_entry,
-    &lh_pair_entry,          &lh_pairwise_rounds_entry,  NULL};
+    &lh_ring_entry,
+    &lh_doubling_entry,
+    &lh_doubling_gather_entry,
+    &lh_dissemination_entry,
+    &lh_halving_doubling_entry,
+    &lh_halving_scatter_entry,
+    &lh_binomial_entry,
+    &lh_double_tree_entry,
+    &lh_hierarchical_entry,
+    &lh_in_network_entry,
+    &lh_direct_entry,
+    &lh_pair_entry,
+    &lh_pairwise_rounds_entry,
+    NULL,
+};
 
 const lh_algorithm_entry *lh_algorithm_find(lh_collective_kind kind, lh_algorithm algorithm)
 {
@@ -53,7 +65,9 @@ size_t lh_schedule_repeats(const lh_schedule *schedule, size_t round)
 
 size_t lh_schedule_own_chunk(const lh_schedule *schedule, size_t member)
 {
-  return schedule->entry->own_chunk ? schedule->entry->own_chunk(schedule, member) : member;
+  if (schedule->n == 1 || !schedule->entry->own_chunk)
+    return member;
+  return schedule->entry->own_chunk(schedule, member);
 }
 
 double lh_schedule_messages(const lh_schedule *schedule)

@@ -47,6 +47,10 @@ typedef struct lh_algorithm_entry {
   size_t (*circle)(const lh_schedule *schedule, size_t member, size_t round, size_t *size);
   /* The chunk that is a member's own in reduce-scatter and all-gather; NULL: chunk `member`. */
   size_t (*own_chunk)(const lh_schedule *schedule, size_t member);
+  /* Whole elements of E that a member sends in the rounds that repeat from `round`, a round at which
+   * a repetition begins; all to the peer of that round. NULL: added up round by round. */
+  size_t (*sent_elements)(const lh_schedule *schedule, size_t member, size_t round,
+                          size_t elements);
 } lh_algorithm_entry;
 
 extern const lh_algorithm_entry *const lh_algorithm_table[]; /* NULL-terminated */
@@ -64,8 +68,9 @@ struct lh_schedule {
   size_t power;        /* the largest power of two that is at most n */
   size_t nodes, slots; /* hierarchical: n = nodes * slots */
   size_t *node_of_member, *slot_of_member,
-      *member_at;       /* (n) each; member_at[node * slots + slot] */
-  size_t depth, pieces; /* double tree */
+      *member_at; /* (n) each; member_at[node * slots + slot] */
+  size_t inside;  /* in-network: rounds inside the nodes, each way */
+  size_t pieces;  /* double tree */
 };
 
 /* `collective` has a resolved algorithm. fini is safe after a failed init and after none
@@ -78,6 +83,9 @@ static inline double lh_step_bytes(const lh_schedule *schedule, const lh_step *s
 {
   return schedule->bytes * (double)step->count / (double)schedule->chunks;
 }
+
+/* Whole elements of E in a run of chunks. */
+size_t lh_chunk_elements(const lh_schedule *schedule, size_t elements, size_t first, size_t count);
 
 size_t lh_schedule_repeats(const lh_schedule *schedule, size_t round);
 size_t lh_schedule_own_chunk(const lh_schedule *schedule, size_t member);

@@ -14,12 +14,12 @@ static size_t before(size_t elements, size_t chunks, size_t chunk)
   return elements / chunks * chunk + (chunk < longer ? chunk : longer);
 }
 
-static size_t step_elements(const lh_schedule *s, const lh_step *step, size_t elements)
+size_t lh_chunk_elements(const lh_schedule *s, size_t elements, size_t first, size_t count)
 {
-  const size_t last = step->first + step->count;
+  const size_t last = first + count;
   if (last <= s->chunks)
-    return before(elements, s->chunks, last) - before(elements, s->chunks, step->first);
-  return elements - before(elements, s->chunks, step->first) +
+    return before(elements, s->chunks, last) - before(elements, s->chunks, first);
+  return elements - before(elements, s->chunks, first) +
          before(elements, s->chunks, last - s->chunks);
 }
 
@@ -30,31 +30,29 @@ typedef struct tally {
   size_t inter, intra; /* elements sent so far */
 } tally;
 
-static void count_steps(tally *t, const lh_round *steps, size_t times)
+static void count(tally *t, size_t peer, size_t sent)
 {
-  const lh_schedule *s = t->schedule;
-  for (size_t i = 0; i < steps->n; i++) {
-    const lh_step *step = &steps->step[i];
-    if (!step->send)
-      continue;
-    const size_t sent = times * step_elements(s, step, t->elements);
-    if (lh_platform_same_node(t->platform, s->ranks[t->member], s->ranks[step->peer]))
-      t->intra += sent;
-    else
-      t->inter += sent;
-  }
+  const size_t *ranks = t->schedule->ranks;
+  if (lh_platform_same_node(t->platform, ranks[t->member], ranks[peer]))
+    t->intra += sent;
+  else
+    t->inter += sent;
 }
 
-/* Rounds that are alike move chunks of equal length only when nothing is left over. */
 static void count_rounds(tally *t, lh_round *steps)
 {
   const lh_schedule *s = t->schedule;
-  const bool even = t->elements % s->chunks == 0;
   for (size_t round = 0, times; round < s->rounds; round += times) {
-    times = even ? lh_schedule_repeats(s, round) : 1;
+    times = s->entry->sent_elements ? lh_schedule_repeats(s, round) : 1;
     steps->n = 0;
     s->entry->round(s, t->member, round, steps);
-    count_steps(t, steps, times);
+    for (size_t i = 0; i < steps->n; i++) {
+      const lh_step *step = &steps->step[i];
+      if (step->send)
+        count(t, step->peer,
+              times > 1 ? s->entry->sent_elements(s, t->member, round, t->elements)
+                        : lh_chunk_elements(s, t->elements, step->first, step->count));
+    }
   }
 }
 
