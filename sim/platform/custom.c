@@ -40,8 +40,12 @@ static lh_status add_switch(lh_custom_shape *custom, const char *name, size_t *v
 /* Vertices: nodes first, then switches as they are met. */
 static lh_status end_read(lh_json node, lh_custom_shape *custom, size_t *vertex)
 {
-  if (!cJSON_IsString(node.node))
+  if (cJSON_IsNumber(node.node))
     return lh_json_size_value(node, 0, custom->nodes - 1, vertex);
+  if (!cJSON_IsString(node.node))
+    return lh_json_fail(node, "%s, allowed: a node of 0..%zu, or the name of a switch",
+                        lh_json_present(node) ? "found something else" : "absent",
+                        custom->nodes - 1);
   const char *name = node.node->valuestring;
   for (size_t i = 0; i < custom->switches; i++)
     if (strcmp(custom->switch_name[i], name) == 0) {

@@ -1,6 +1,6 @@
 /* fabric.h -- the network inside a node, alike on all nodes.
  *
- * Common keys: "kind", "bandwidth" and "latency" (0s) of one accelerator's link, "duplex",
+ * Common keys: "kind" ("switch"), "bandwidth" and "latency" (0s) of one accelerator's link, "duplex",
  * "flow_cap", "in_network_reduction".
  *   "switch"     every accelerator has a link in and a link out: two are two latencies apart.
  *                "switches": ["1000Gbps", "800Gbps"] in place of bandwidth: parallel switches, each

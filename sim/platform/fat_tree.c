@@ -67,6 +67,9 @@ static lh_status k_read(lh_json network, struct fat_tree *tree)
 static lh_status arity_read(lh_json network, struct fat_tree *tree)
 {
   const lh_json arity = lh_json_get(network, "arity"), levels = lh_json_get(network, "levels");
+  if (!lh_json_present(arity))
+    return lh_json_fail(arity, "absent, allowed: places below a switch, such as 16, or k in its "
+                               "place");
   if (lh_json_present(levels)) {
     LH_TRY(lh_json_size_value(levels, 1, MAX_LEVELS, &tree->levels));
   } else if (cJSON_IsArray(arity.node)) {
@@ -154,7 +157,7 @@ static lh_status size_read(const lh_platform *platform, lh_json network, struct 
     tree->W[l] = tree->W[l - 1] * tree->w[l];
   }
   if (tree->M[tree->levels] < tree->terminals)
-    return lh_json_fail(lh_json_get(network, k_given ? "k" : "levels"),
+    return lh_json_fail(lh_json_get(network, k_given ? "k" : "arity"),
                         "found a tree for %zu ports, allowed: at least %zu%s",
                         tree->M[tree->levels], tree->terminals,
                         tree->rails ? ", as each rail fills leaf switches of its own" : "");

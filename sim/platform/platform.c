@@ -9,10 +9,12 @@
 #include "sim/platform/parts.h"
 #include "sim/platform/source.h"
 
-static const char *const keys[] = {"schema", "name",       "title",     "nodes",
-                                   "device", "node_speed", "network",   "accelerators_per_node",
-                                   "fabric", "interfaces", "placement", "variation",
-                                   "faults", "source",     NULL};
+static const char *const keys[] = {"schema",     "file",       "name",
+                                   "title",      "nodes",      "device",
+                                   "node_speed", "network",    "accelerators_per_node",
+                                   "fabric",     "interfaces", "placement",
+                                   "variation",  "faults",     "source",
+                                   NULL};
 
 /* The regions may say how many nodes there are: then "nodes" may be missing. */
 static lh_status nodes_read(lh_platform *platform, lh_json root)

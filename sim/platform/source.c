@@ -34,13 +34,23 @@ const char *lh_json_files(const char *folder, char *buffer, size_t size)
   return buffer;
 }
 
-/* The first existing one of the places where a file may be; NULL: none, or no memory. */
-static char *find_file(lh_json node, const char *file, const char *device_folder)
+/* Where the shipped platforms are: the folder that holds the devices' one. */
+static const char *platform_folder(const char *device_folder, char *buffer, size_t size)
 {
-  char *places[] = {file[0] == '/' ? lh_string_copy(file)
-                                   : lh_string_format("%s%s", lh_json_folder(node), file),
-                    lh_string_format("%s/../%s", device_folder, file),
-                    lh_string_format("%s/../%s.json", device_folder, file)};
+  const char *slash = strrchr(device_folder, '/');
+  if (slash && strcmp(slash, "/devices") == 0)
+    snprintf(buffer, size, "%.*s", (int)(slash - device_folder), device_folder);
+  else
+    snprintf(buffer, size, "%s/..", device_folder);
+  return buffer;
+}
+
+/* The first existing one of the places where a file may be; NULL: none, or no memory. */
+static char *find_file(lh_json node, const char *file, const char *shipped)
+{
+  char *places[] = {
+      file[0] == '/' ? lh_string_copy(file) : lh_string_format("%s%s", lh_json_folder(node), file),
+      lh_string_format("%s/%s", shipped, file), lh_string_format("%s/%s.json", shipped, file)};
   char *found = NULL;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (!found && places[i] && lh_file_exists(places[i]))
@@ -86,15 +96,14 @@ static lh_status source(lh_json node, const char *device_folder, size_t depth,
                         "found a file that names a file, %d times over, allowed: less (is "
                         "it a circle?)",
                         MAX_DEPTH);
-  char *path = find_file(node, name, device_folder);
-  if (!path) {
-    char folder[4096], shipped[2048];
-    snprintf(folder, sizeof folder, "%s/..", device_folder);
+  char shipped[4096], names[2048];
+  platform_folder(device_folder, shipped, sizeof shipped);
+  char *path = find_file(node, name, shipped);
+  if (!path)
     return lh_json_fail(file,
                         "found \"%s\", which does not exist, allowed: a path seen from the "
                         "folder of this file, or one of the shipped platforms: %s",
-                        name, lh_json_files(folder, shipped, sizeof shipped));
-  }
+                        name, lh_json_files(shipped, names, sizeof names));
   lh_json_document *base = NULL, *inner = NULL;
   lh_status status = lh_json_read_file(path, &base);
   free(path);

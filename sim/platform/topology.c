@@ -38,8 +38,7 @@ static lh_status check_keys(lh_json network, const lh_topology *topology)
     keys[n++] = *key;
   }
   keys[n] = NULL;
-  lh_status status = lh_json_check_keys(network, keys);
-  return status == LH_OK ? LH_OK : lh_fail_within(status, "topology %s", topology->name);
+  return lh_json_check_keys(network, keys);
 }
 
 lh_status lh_network_read(lh_platform *platform, lh_json network)

@@ -145,8 +145,10 @@ static lh_status torus_build(lh_platform *platform, lh_json network, void **shap
   if (lh_json_present(count)) {
     LH_TRY(lh_json_size_value(count, 1, LH_TORUS_MAX_DIMENSIONS, &dimensions));
     dims_split(platform->nodes, dimensions, dims);
-  } else {
+  } else if (lh_json_present(list)) {
     LH_TRY(dims_read(list, platform->nodes, &dimensions, dims));
+  } else {
+    return lh_json_fail(list, "absent, allowed: dims such as [4, 4], or dimensions such as 2");
   }
   return lh_torus_build(platform, network, dimensions, dims, axes, shape);
 }
