@@ -19,7 +19,8 @@
   X(LH_EDEADLOCK, "ranks wait for each other and none can go on", 1)                               \
   X(LH_EUNSUPPORTED, "not offered here", 2)                                                        \
   X(LH_EINTERRUPTED, "interrupted", 130)                                                           \
-  X(LH_EINTERNAL, "a result contradicts itself", 1)
+  X(LH_EINTERNAL, "a result contradicts itself", 1)                                                \
+  X(LH_EFAILED, "something that was run failed", 1)
 
 #define LH_STATUS_ENUM(name, text, exit) name,
 typedef enum lh_status { LH_STATUS_MAP(LH_STATUS_ENUM) LH_STATUS_COUNT } lh_status;

@@ -168,13 +168,13 @@ char *lh_csv_of(const cJSON *rows, const char *const *first)
 
 #define SHOWN_KEY_DIGITS 12
 
-static void add_scenario_name(cJSON *object, const char *key)
+void lh_store_name_row(cJSON *row, const char *key)
 {
   char name[SHOWN_KEY_DIGITS + 1];
   snprintf(name, sizeof name, "%.*s", SHOWN_KEY_DIGITS, key);
-  cJSON_DeleteItemFromObjectCaseSensitive(object, "scenario");
+  cJSON_DeleteItemFromObjectCaseSensitive(row, "scenario");
   cJSON *text = cJSON_CreateString(name);
-  cJSON_InsertItemInArray(object, 0, text); /* objects are lists too; the key follows */
+  cJSON_InsertItemInArray(row, 0, text); /* objects are lists too; the key follows */
   if (text)
     text->string = strdup("scenario");
 }
@@ -182,7 +182,7 @@ static void add_scenario_name(cJSON *object, const char *key)
 static cJSON *row_of(cJSON *stored, const lh_grid_point *point)
 {
   cJSON *row = cJSON_DetachItemFromObjectCaseSensitive(stored, "row");
-  add_scenario_name(row, point->key);
+  lh_store_name_row(row, point->key);
   for (const cJSON *column = point->columns->child; column; column = column->next)
     cJSON_AddItemToObject(row, column->string, cJSON_Duplicate(column, 1));
   return row;
@@ -220,7 +220,7 @@ lh_status lh_store_write_tables(const char *results_folder, const lh_grid *grid)
     cJSON *curve = cJSON_GetObjectItemCaseSensitive(stored, "curve");
     while (curve && curve->child) {
       cJSON *record = cJSON_DetachItemFromArray(curve, 0);
-      add_scenario_name(record, grid->point[i].key);
+      lh_store_name_row(record, grid->point[i].key);
       cJSON_AddItemToArray(curves, record);
     }
     cJSON_Delete(stored);

@@ -27,6 +27,9 @@ void lh_store_sweep_up(const char *results_folder);
  * columns. NULL: not stored. The caller owns it. */
 cJSON *lh_store_row(const char *results_folder, const lh_grid_point *point);
 
+/* Puts "scenario": the key's first digits, at the front of a row. */
+void lh_store_name_row(cJSON *row, const char *key);
+
 /* Writes both tables from what is stored. */
 lh_status lh_store_write_tables(const char *results_folder, const lh_grid *grid);
 

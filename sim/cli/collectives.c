@@ -1,0 +1,90 @@
+/* collectives.c -- which algorithms there are for which collective. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/table.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "sim/cli/command.h"
+#include "sim/net/collective.h"
+
+struct values {
+  bool json;
+};
+
+static void add_row(lh_table *table, cJSON *list, size_t kind, size_t algorithm,
+                    const lh_algorithm_info *info)
+{
+  lh_table_add(table, lh_collective_names[kind]);
+  lh_table_add(table, lh_algorithm_names[algorithm]);
+  lh_table_add(table, info->fluid ? "exact, fluid" : "exact");
+  lh_table_add(table, info->formula ? info->formula : "");
+  lh_table_add(table, info->needs ? info->needs : "");
+  cJSON *row = cJSON_CreateObject();
+  cJSON_AddStringToObject(row, "kind", lh_collective_names[kind]);
+  cJSON_AddStringToObject(row, "algorithm", lh_algorithm_names[algorithm]);
+  cJSON_AddStringToObject(row, "title", info->title ? info->title : "");
+  cJSON_AddStringToObject(row, "formula", info->formula ? info->formula : "");
+  cJSON_AddStringToObject(row, "needs", info->needs ? info->needs : "");
+  cJSON_AddBoolToObject(row, "fluid", info->fluid);
+  cJSON_AddItemToArray(list, row);
+}
+
+static lh_status print(const lh_table *table, const cJSON *list, bool json)
+{
+  if (!json)
+    return lh_table_print(table, stdout);
+  char *text = lh_json_print(list);
+  if (!text)
+    return lh_fail(LH_ENOMEM, "no memory to print collectives");
+  puts(text);
+  free(text);
+  return LH_OK;
+}
+
+static lh_status run(const void *values, const lh_words *words)
+{
+  const struct values *v = values;
+  static const char *const headings[] = {"kind", "algorithm", "timing", "time on a star", "needs"};
+  lh_table table = {.columns = sizeof headings / sizeof *headings};
+  cJSON *list = cJSON_CreateArray();
+  for (size_t i = 0; i < table.columns; i++)
+    lh_table_add(&table, headings[i]);
+  for (size_t kind = 0; kind < LH_COLLECTIVE_COUNT; kind++)
+    for (size_t algorithm = 0; algorithm < LH_ALGORITHM_COUNT; algorithm++) {
+      lh_algorithm_info info;
+      if (words->n && strcmp(words->word[0], lh_collective_names[kind]) != 0)
+        continue;
+      if (lh_collective_info((lh_collective_kind)kind, (lh_algorithm)algorithm, &info))
+        add_row(&table, list, kind, algorithm, &info);
+    }
+  lh_status status = LH_OK;
+  if (!list->child) {
+    const char *near = lh_nearest(words->word[0], lh_collective_names);
+    status = lh_fail(
+        LH_EINVAL, "collectives: unknown kind \"%s\"%s%s%s; \"longhaul collectives\" lists them",
+        words->word[0], near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  } else
+    status = print(&table, list, v->json);
+  cJSON_Delete(list);
+  lh_table_fini(&table);
+  return status;
+}
+
+static const lh_flag flags[] = {LH_FLAG_JSON(struct values), {0}};
+
+static const char *const examples[] = {"longhaul collectives",
+                                       "All collectives and their algorithms",
+                                       "longhaul collectives all-reduce", "One of them", NULL};
+
+const lh_command lh_command_collectives = {
+    .name = "collectives",
+    .arguments = "[KIND]",
+    .summary = "list the collectives and their algorithms",
+    .most_words = 1,
+    .flags = flags,
+    .values_size = sizeof(struct values),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,134 @@
+#include "sim/cli/flags.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static lh_status add_word(lh_words *words, const char *word)
+{
+  const char **larger = realloc(words->word, (words->n + 1) * sizeof *larger);
+  if (!larger)
+    return lh_fail(LH_ENOMEM, "no memory for the arguments");
+  words->word = larger;
+  larger[words->n++] = word;
+  return LH_OK;
+}
+
+/* The flag that `argument` ("--set" or "--set=x") names. */
+static lh_status find_flag(const lh_command *command, const char *argument, const lh_flag **flag)
+{
+  const size_t n = strcspn(argument, "=");
+  for (const lh_flag *f = command->flags; f->name; f++)
+    if (strlen(f->name) == n && strncmp(f->name, argument, n) == 0) {
+      *flag = f;
+      return LH_OK;
+    }
+  const char *names[32] = {"--help"};
+  for (size_t i = 0; command->flags[i].name && i < 30; i++)
+    names[i + 1] = command->flags[i].name;
+  char word[64];
+  snprintf(word, sizeof word, "%.*s", (int)n, argument);
+  const char *near = lh_nearest(word, names);
+  return lh_fail(LH_EINVAL, "%s: unknown flag %s%s%s%s; \"longhaul %s --help\" lists them",
+                 command->name, word, near ? ", did you mean " : "", near ? near : "",
+                 near ? "?" : "", command->name);
+}
+
+static lh_status read_size(const lh_flag *flag, const char *text, size_t *value)
+{
+  char *end;
+  const unsigned long long number = strtoull(text, &end, 10);
+  if (!*text || *end || strspn(text, "0123456789") != strlen(text))
+    return lh_fail(LH_EINVAL, "%s: found \"%s\", allowed: a whole number of 0 or more", flag->name,
+                   text);
+  *value = (size_t)number;
+  return LH_OK;
+}
+
+static lh_status read_number(const lh_flag *flag, const char *text, double *value)
+{
+  char *end;
+  *value = strtod(text, &end);
+  if (!*text || *end || !(*value >= 0) || isinf(*value))
+    return lh_fail(LH_EINVAL, "%s: found \"%s\", allowed: a number of 0 or more", flag->name, text);
+  return LH_OK;
+}
+
+static lh_status store(const lh_flag *flag, const char *text, void *values)
+{
+  void *const field = (char *)values + flag->offset;
+  switch (flag->type) {
+  case LH_FLAG_SWITCH:
+    *(bool *)field = true;
+    return LH_OK;
+  case LH_FLAG_TEXT:
+    *(const char **)field = text;
+    return LH_OK;
+  case LH_FLAG_SIZE:
+    return read_size(flag, text, field);
+  case LH_FLAG_NUMBER:
+    return read_number(flag, text, field);
+  case LH_FLAG_LIST:
+    return add_word(field, text);
+  }
+  return LH_OK;
+}
+
+/* Reads the flag at argv[*i], and its value behind it. */
+static lh_status read_flag(const lh_command *command, int argc, char **argv, int *i, void *values)
+{
+  const lh_flag *flag = NULL;
+  LH_TRY(find_flag(command, argv[*i], &flag));
+  const char *text = strchr(argv[*i], '=');
+  if (flag->type == LH_FLAG_SWITCH)
+    return text ? lh_fail(LH_EINVAL, "%s: %s takes no value", command->name, flag->name)
+                : store(flag, NULL, values);
+  if (text)
+    return store(flag, text + 1, values);
+  if (*i + 1 == argc)
+    return lh_fail(LH_EINVAL, "%s: %s needs a value: %s %s", command->name, flag->name, flag->name,
+                   flag->value);
+  return store(flag, argv[++*i], values);
+}
+
+static lh_status check_words(const lh_command *command, const lh_words *words)
+{
+  if (words->n > command->most_words)
+    return lh_fail(LH_EINVAL, "%s: found \"%s\" too many, allowed: longhaul %s %s", command->name,
+                   words->word[command->most_words], command->name, command->arguments);
+  if (words->n < command->least_words)
+    return lh_fail(LH_EINVAL, "%s: something is missing, allowed: longhaul %s %s", command->name,
+                   command->name, command->arguments);
+  return LH_OK;
+}
+
+lh_status lh_arguments_read(const lh_command *command, int argc, char **argv, void *values,
+                            lh_words *words, bool *help)
+{
+  bool flags = true;
+  *words = (lh_words){0};
+  *help = false;
+  for (int i = 0; i < argc; i++)
+    *help = *help || strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+  if (*help)
+    return LH_OK;
+  for (int i = 0; i < argc; i++) {
+    if (flags && strcmp(argv[i], "--") == 0)
+      flags = false;
+    else if (flags && argv[i][0] == '-' && argv[i][1])
+      LH_TRY(read_flag(command, argc, argv, &i, values));
+    else
+      LH_TRY(add_word(words, argv[i]));
+  }
+  return check_words(command, words);
+}
+
+void lh_arguments_free(const lh_command *command, void *values, lh_words *words)
+{
+  for (const lh_flag *flag = command->flags; flag->name; flag++)
+    if (flag->type == LH_FLAG_LIST)
+      free(((lh_words *)((char *)values + flag->offset))->word);
+  free(words->word);
+}

@@ -1,0 +1,109 @@
+#include "sim/cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/table.h"
+#include "base/json.h"
+#include "sim/runner/store.h"
+
+static lh_status print_text(char *text, const char *before, const char *after)
+{
+  if (!text)
+    return lh_fail(LH_ENOMEM, "no memory to print results");
+  printf("%s%s%s", before, text, after);
+  free(text);
+  return LH_OK;
+}
+
+static lh_status print_json(const cJSON *rows)
+{
+  printf("[");
+  for (const cJSON *row = rows->child; row; row = row->next)
+    LH_TRY(print_text(lh_json_print(row), row == rows->child ? "\n" : ",\n", ""));
+  printf("\n]\n");
+  return LH_OK;
+}
+
+static void add_cell(lh_table *table, const char *column, const cJSON *value)
+{
+  char *text = lh_cell_text(value);
+  lh_table_add_value(table, column, text ? text : "");
+  free(text);
+}
+
+/* Swept paths that no heading shows already under a shorter name. */
+static bool shown_by(const lh_heading *headings, const char *path)
+{
+  const char *dot = strrchr(path, '.');
+  for (; dot && headings->column; headings++)
+    if (strcmp(headings->column, dot + 1) == 0)
+      return true;
+  return !dot;
+}
+
+static cJSON *swept_columns(const cJSON *rows, const lh_heading *headings)
+{
+  cJSON *columns = cJSON_CreateObject();
+  for (const cJSON *row = rows->child; row; row = row->next)
+    for (const cJSON *member = row->child; member; member = member->next)
+      if (!shown_by(headings, member->string) &&
+          !cJSON_GetObjectItemCaseSensitive(columns, member->string))
+        cJSON_AddNullToObject(columns, member->string);
+  return columns;
+}
+
+static lh_status print_table(const cJSON *rows, const lh_heading *headings)
+{
+  size_t fixed = 0;
+  while (headings[fixed].column)
+    fixed++;
+  cJSON *swept = swept_columns(rows, headings);
+  lh_table table = {.columns = fixed + (size_t)cJSON_GetArraySize(swept)};
+  for (size_t i = 0; i < fixed; i++)
+    lh_table_add(&table, headings[i].text);
+  for (const cJSON *column = swept ? swept->child : NULL; column; column = column->next)
+    lh_table_add(&table, strrchr(column->string, '.') + 1);
+  for (const cJSON *row = rows->child; row; row = row->next) {
+    for (size_t i = 0; i < fixed; i++)
+      add_cell(&table, headings[i].column,
+               cJSON_GetObjectItemCaseSensitive(row, headings[i].column));
+    for (const cJSON *column = swept ? swept->child : NULL; column; column = column->next)
+      add_cell(&table, "", cJSON_GetObjectItemCaseSensitive(row, column->string));
+  }
+  const lh_status status = lh_table_print(&table, stdout);
+  lh_table_fini(&table);
+  cJSON_Delete(swept);
+  return status;
+}
+
+lh_status lh_print_rows(const cJSON *rows, bool json, bool csv, const char *const *columns,
+                        const lh_heading *headings)
+{
+  if (json)
+    return print_json(rows);
+  if (csv)
+    return print_text(lh_csv_of(rows, columns), "", "");
+  return print_table(rows, headings);
+}
+
+lh_status lh_print_row(const cJSON *row, bool json, bool csv, const char *const *columns)
+{
+  if (json)
+    return print_text(lh_json_print(row), "", "\n");
+  if (csv) {
+    cJSON *rows = cJSON_CreateArray();
+    cJSON_AddItemToArray(rows, cJSON_Duplicate(row, 1));
+    const lh_status status = print_text(lh_csv_of(rows, columns), "", "");
+    cJSON_Delete(rows);
+    return status;
+  }
+  for (const cJSON *member = row->child; member; member = member->next) {
+    char pretty[256], *text = lh_cell_text(member);
+    if (text && *text)
+      printf("%-30s %s\n", member->string, lh_pretty(member->string, text, pretty, sizeof pretty));
+    free(text);
+  }
+  return LH_OK;
+}

@@ -1,0 +1,61 @@
+#include "sim/cli/set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static lh_status check_root(const char *path, const char *const *roots)
+{
+  char root[64];
+  snprintf(root, sizeof root, "%.*s", (int)strcspn(path, "."), path);
+  lh_text all = {0};
+  for (size_t i = 0; roots[i]; i++) {
+    if (strcmp(root, roots[i]) == 0) {
+      lh_text_free(&all);
+      return LH_OK;
+    }
+    lh_text_append(&all, "%s%s.*", i ? ", " : "", roots[i]);
+  }
+  const char *near = lh_nearest(root, roots);
+  const lh_status status =
+      lh_fail(LH_EINVAL, "--set: found the path \"%s\", allowed: %s%s%s%s", path, all.data,
+              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  lh_text_free(&all);
+  return status;
+}
+
+lh_status lh_set_all(cJSON *tree, const lh_words *settings, const char *const *roots)
+{
+  for (size_t i = 0; i < settings->n; i++) {
+    const char *equals = strchr(settings->word[i], '=');
+    if (!equals || equals == settings->word[i])
+      return lh_fail(LH_EINVAL, "--set: found \"%s\", allowed: PATH=VALUE", settings->word[i]);
+    char *path = lh_string_format("%.*s", (int)(equals - settings->word[i]), settings->word[i]);
+    lh_status status = path ? check_root(path, roots) : lh_fail(LH_ENOMEM, "no memory for --set");
+    if (status == LH_OK) {
+      status = lh_json_set_path(tree, path, lh_json_parse_value(equals + 1));
+      if (status != LH_OK)
+        status = lh_fail_within(status, "--set");
+    }
+    free(path);
+    LH_TRY(status);
+  }
+  return LH_OK;
+}
+
+lh_status lh_named_object(const char *flag, const char *text, const char *key, cJSON **object)
+{
+  *object = NULL;
+  if (text[0] == '{') {
+    lh_json_document *document;
+    LH_TRY(lh_json_read_text(flag, text, &document));
+    *object = cJSON_Duplicate(lh_json_root(document).node, 1);
+    lh_json_document_free(document);
+  } else {
+    *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(*object, key, text);
+  }
+  return *object ? LH_OK : lh_fail(LH_ENOMEM, "no memory for %s", flag);
+}
