@@ -117,8 +117,9 @@ done:
 
 static lh_status dump(lh_trainer *t, const lh_step_report *report)
 {
-  const size_t n = lh_tensor_elements(&t->parameters);
-  double *values = calloc(n, sizeof *values);
+  /* Where nothing is computed there is nothing to show but bytes and time. */
+  const size_t n = lh_device_computes(t->device) ? lh_tensor_elements(&t->parameters) : 0;
+  double *values = calloc(n + 1, sizeof *values);
   if (!values)
     return lh_fail(LH_ENOMEM, "no memory to dump %zu parameters", n);
   lh_status status = lh_tensor_get(&t->parameters, values, n);
