@@ -92,6 +92,10 @@ static void files_beside_each_other(void)
   write_file(inner, "{'nodes': ");
   CHECK(read_at(path, &p) == LH_EINVAL && strstr(lh_fail_text(), "star.json"), "%s",
         lh_fail_text());
+  write_file(inner, "{'nodes': 0}"); /* blamed alone where nothing is overridden */
+  write_file(path, "{'file': 'star.json'}");
+  CHECK(read_at(path, &p) == LH_EINVAL && strstr(lh_fail_text(), "star.json: nodes"), "%s",
+        lh_fail_text());
   write_file(inner, "[]");
   CHECK(read_at(path, &p) == LH_EINVAL && strstr(lh_fail_text(), "object"), "%s", lh_fail_text());
   unlink(inner);

@@ -122,6 +122,8 @@ static void check_interfaces(const char *json, const char *const *expected, doub
     snprintf(down, sizeof down, "%.*s.down", (int)(strlen(name) - 3), name);
     CHECK(strcmp(p->link[back.link[1]].name, down) == 0, "and is reached by %s, expected %s",
           p->link[back.link[1]].name, down);
+    CHECK(p->link[back.link[1]].bandwidth_Bps == rate_Bps, "%s at %g", down,
+          p->link[back.link[1]].bandwidth_Bps);
   }
   lh_platform_free(p);
 }

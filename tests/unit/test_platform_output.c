@@ -113,6 +113,9 @@ static int compare(const lh_platform *p, const char *path)
       CHECK_NEAR(sg_host_get_route_bandwidth(from, to), case_narrowest(p, &route),
                  1e-9 * case_narrowest(p, &route), "%s: %zu -> %zu", path, src, dst);
     }
+  for (size_t i = 0; i < p->links; i++)
+    CHECK(!sg_link_is_shared(sg_link_by_name(p->link[i].name)) == !p->link[i].shared, "%s",
+          p->link[i].name);
   return check_failures > 0;
 }
 

@@ -48,8 +48,28 @@ static void check_moments(const char *json, double mean, double variance)
   CHECK_NEAR(lh_variation_variance(&variation), variance, 1e-10 * variance, "%s: stated", json);
 }
 
+/* Mean and variance of a bell cut off at 0, by Simpson's rule over 12 standard deviations. */
+static void cut_bell(double mean, double sigma, double *cut_mean, double *cut_variance)
+{
+  const size_t n = 200000; /* even */
+  const double width = (mean + 12 * sigma) / (double)n;
+  double m0 = 0, m1 = 0, m2 = 0;
+  for (size_t i = 0; i <= n; i++) {
+    const double x = width * (double)i, z = (x - mean) / sigma;
+    const double weight = (i == 0 || i == n ? 1 : i % 2 ? 4 : 2) * exp(-z * z / 2);
+    m0 += weight;
+    m1 += weight * x;
+    m2 += weight * x * x;
+  }
+  *cut_mean = m1 / m0;
+  *cut_variance = m2 / m0 - *cut_mean * *cut_mean;
+}
+
 static void moments(void)
 {
+  double cut_mean, cut_variance;
+  cut_bell(0.7, 0.9, &cut_mean, &cut_variance);
+  check_moments("{'distribution': 'normal', 'sigma': 0.9, 'mean': 0.7}", cut_mean, cut_variance);
   check_moments("{'distribution': 'lognormal', 'sigma': 0.3}", 1, expm1(0.09));
   check_moments("{'distribution': 'lognormal', 'sigma': 0.8, 'mean': 2.5}", 2.5,
                 6.25 * expm1(0.64));

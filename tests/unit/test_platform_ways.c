@@ -319,8 +319,42 @@ static void dragonflies(void)
             (fly){.groups = 1, .routers = 5, .terminals = 2}, 0);
 }
 
+/* Which of several ways that are as long: as the files of the topologies say. */
+static void choices(void)
+{
+  lh_platform *p =
+      case_platform("{'nodes': 4, 'network': {'topology': 'ring', 'bandwidth': '1Gbps'}}");
+  CHECK_ROUTE(p, 0, 2, "node-0.ring.forth node-1.ring.forth"); /* clockwise, both ways */
+  CHECK_ROUTE(p, 2, 0, "node-2.ring.forth node-3.ring.forth");
+  CHECK_ROUTE(p, 3, 2, "node-2.ring.back");
+  lh_platform_free(p);
+  p = case_platform("{'nodes': 6, 'network': {'topology': 'torus', 'dims': [3, 2],"
+                    "'bandwidth': '1Gbps'}}");
+  CHECK_ROUTE(p, 0, 4, "node-0.x.forth node-1.y.forth"); /* x first */
+  CHECK_ROUTE(p, 4, 0, "node-3.x.back node-3.y.forth");
+  lh_platform_free(p);
+  /* 9 groups of 4 routers: group 0's cables to 1, 2 are at router 0, to 3, 4 at router 1, ... */
+  p = case_platform("{'nodes': 72, 'network': {'topology': 'dragonfly', 'bandwidth': '1Gbps'}}");
+  CHECK_ROUTE(p, 0, 2 * 8,
+              "node-0.up group-0.group-2.cable-0.forth group-2.router-0.router-3.back "
+              "node-16.down");
+  CHECK_ROUTE(p, 0, 3 * 8 + 1,
+              "node-0.up group-0.router-0.router-1.forth group-0.group-3.cable-0.forth "
+              "group-3.router-0.router-2.back node-25.down");
+  lh_platform_free(p);
+  /* Each port of a full mesh or a ring is a network of its own. */
+  p = case_platform("{'nodes': 3, 'accelerators_per_node': 2, 'network': {'topology': 'full-mesh',"
+                    "'bandwidth': '1Gbps'}, 'interfaces': {'serves': 'accelerator'},"
+                    "'fabric': {'bandwidth': '1GB/s'}}");
+  CHECK_ROUTE(p, 0, 2, "node-0.nic-0.node-1.forth");
+  CHECK_ROUTE(p, 1, 2, "node-0.nic-1.node-1.forth");
+  CHECK_ROUTE(p, 5, 3, "node-1.nic-1.node-2.back");
+  lh_platform_free(p);
+}
+
 int main(void)
 {
+  choices();
   flat("star");
   flat("full-mesh");
   flat("ring");

@@ -67,6 +67,18 @@ static void regions_of_several_nodes(void)
   lh_platform_free(p);
 }
 
+/* A region that states its own rate takes the common latency, unless it has one. */
+static void regions_with_rates_of_their_own(void)
+{
+  lh_platform *p = case_platform(
+      "{'network': {'topology': 'regions', 'regions': [{'name': 'a', 'nodes': 2,"
+      "'bandwidth': '40Mbps'}, {'name': 'b', 'nodes': 2}], 'bandwidth': '1Gbps', 'latency': '3ms',"
+      "'between_bandwidth': '2Gbps', 'between_round_trip': '20ms'}}");
+  CHECK_NEAR(case_route(p, 0, 1).latency_s, 6e-3, 1e-15, "inside a");
+  CHECK_NEAR(case_route(p, 0, 2).latency_s, 16e-3, 1e-15, "a to b");
+  lh_platform_free(p);
+}
+
 /* ---- custom ---------------------------------------------------------------------------------- */
 
 static void custom_graph(void)
@@ -168,6 +180,7 @@ int main(void)
 {
   four_regions();
   regions_of_several_nodes();
+  regions_with_rates_of_their_own();
   custom_graph();
   custom_kinds_of_links();
   custom_given_routes();
