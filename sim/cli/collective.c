@@ -233,29 +233,36 @@ static lh_status prepare_job(const struct work *work, struct job *job)
   return LH_OK;
 }
 
-static lh_status prepare(const struct values *v, const lh_words *words, struct work *work,
-                         size_t *ranks, const double *bytes)
+/* What the words on the command line choose; members and bytes come later. */
+static lh_status read_choices(const struct values *v, const lh_words *words, struct work *work,
+                              lh_collective *c)
 {
-  size_t kind, algorithm, timing, flow_model, n;
+  size_t kind, algorithm, timing, flow_model;
+  const char *const algorithm_text = v->algorithm ? v->algorithm : "auto";
   LH_TRY(choose("collective", words->word[0], lh_collective_names, &kind));
-  LH_TRY(
-      choose("--algorithm", v->algorithm ? v->algorithm : "auto", lh_algorithm_names, &algorithm));
+  LH_TRY(choose("--algorithm", algorithm_text, lh_algorithm_names, &algorithm));
   LH_TRY(choose("--timing", v->timing ? v->timing : "auto", lh_timing_names, &timing));
   LH_TRY(choose("--flow-model", v->flow_model ? v->flow_model : "ideal", lh_flow_model_names,
                 &flow_model));
-  LH_TRY(read_ranks(v->ranks, work->platform, ranks, &n));
-  if (v->root >= n)
-    return lh_fail(LH_EINVAL, "--root: found %zu, allowed: a member of the group, 0..%zu", v->root,
-                   n - 1);
   work->flow_model = (lh_flow_model)flow_model;
+  *c = (lh_collective){.kind = (lh_collective_kind)kind,
+                       .algorithm = (lh_algorithm)algorithm,
+                       .timing = (lh_timing)timing,
+                       .root = v->root};
+  return LH_OK;
+}
+
+static lh_status prepare(const struct values *v, lh_collective c, struct work *work, size_t *ranks,
+                         const double *bytes)
+{
+  c.ranks = ranks;
+  LH_TRY(read_ranks(v->ranks, work->platform, ranks, &c.n));
+  if (v->root >= c.n)
+    return lh_fail(LH_EINVAL, "--root: found %zu, allowed: a member of the group, 0..%zu", v->root,
+                   c.n - 1);
   for (size_t i = 0; i < work->jobs; i++) {
-    work->job[i].collective = (lh_collective){.kind = (lh_collective_kind)kind,
-                                              .algorithm = (lh_algorithm)algorithm,
-                                              .timing = (lh_timing)timing,
-                                              .n = n,
-                                              .ranks = ranks,
-                                              .root = v->root,
-                                              .bytes = bytes[i]};
+    c.bytes = bytes[i];
+    work->job[i].collective = c;
     LH_TRY(prepare_job(work, &work->job[i]));
     work->time_s[i] = NAN;
   }
@@ -273,7 +280,7 @@ static lh_status run_all(struct work *work, const struct values *v)
   return work->status == LH_OK ? LH_OK : lh_fail(work->status, "%s", work->reason);
 }
 
-static lh_status run_on(const struct values *v, const lh_words *words, struct work *work,
+static lh_status run_on(const struct values *v, const lh_collective *c, struct work *work,
                         const double *bytes)
 {
   const size_t shared_bytes = work->jobs * sizeof(double);
@@ -282,7 +289,7 @@ static lh_status run_on(const struct values *v, const lh_words *words, struct wo
   work->time_s =
       mmap(NULL, shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   lh_status status = ranks && work->job && work->time_s != MAP_FAILED
-                         ? prepare(v, words, work, ranks, bytes)
+                         ? prepare(v, *c, work, ranks, bytes)
                          : lh_fail(LH_ENOMEM, "no memory for %zu collectives", work->jobs);
   if (status == LH_OK)
     status = run_all(work, v);
@@ -299,11 +306,13 @@ static lh_status run(const void *values, const lh_words *words)
   struct work work = {0};
   double *bytes = NULL;
   lh_platform *platform = NULL;
+  lh_collective collective;
+  LH_TRY(read_choices(v, words, &work, &collective));
   LH_TRY(lh_byte_sizes_read(v->bytes ? v->bytes : "1kB:1GB:x10", &bytes, &work.jobs));
   lh_status status = lh_cluster_flags_read(&v->cluster, NULL, &platform);
   work.platform = platform;
   if (status == LH_OK)
-    status = run_on(v, words, &work, bytes);
+    status = run_on(v, &collective, &work, bytes);
   lh_platform_free(platform);
   free(bytes);
   return status;

@@ -77,16 +77,18 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static lh_status add_all(const char *folder, lh_table *table, cJSON *list)
+static lh_status add_all(const char *root, lh_table *table, cJSON *list)
 {
+  char folder[4300];
   struct dirent **entry;
+  snprintf(folder, sizeof folder, "%s/platforms/devices", root);
   const int n = scandir(folder, &entry, is_profile, by_bytes);
   lh_status status = n < 0 ? lh_fail(LH_EINVAL, "%s: no such folder", folder) : LH_OK;
   for (int i = 0; i < n; i++) {
     lh_device_profile profile = {0};
     entry[i]->d_name[strlen(entry[i]->d_name) - 5] = '\0';
     if (status == LH_OK) {
-      status = lh_device_profile_load(folder, entry[i]->d_name, &profile);
+      status = lh_device_profile_load(root, entry[i]->d_name, &profile);
       if (status == LH_OK) {
         add_profile(table, entry[i]->d_name, &profile);
         cJSON_AddItemToArray(list, profile_json(&profile));
@@ -108,7 +110,7 @@ static void print_backends(void)
   printf(". The CUDA backend is not part of this build.\n");
 }
 
-static lh_status print_all(const char *folder, bool json)
+static lh_status print_all(const char *root, bool json)
 {
   static const char *const headings[] = {"device",      "title",       "f32 TFLOPS",
                                          "bf16 TFLOPS", "memory rate", "memory"};
@@ -116,7 +118,7 @@ static lh_status print_all(const char *folder, bool json)
   cJSON *list = cJSON_CreateArray();
   for (size_t i = 0; i < table.columns; i++)
     lh_table_add(&table, headings[i]);
-  lh_status status = add_all(folder, &table, list);
+  lh_status status = add_all(root, &table, list);
   if (status == LH_OK && json)
     status = print_json(list);
   else {
@@ -150,12 +152,13 @@ static void print_profile(const lh_device_profile *p)
 static lh_status run(const void *values, const lh_words *words)
 {
   const struct values *v = values;
-  char folder[4096];
-  lh_data_path("platforms/devices", folder, sizeof folder);
+  char devices[4096], root[4200]; /* the profiles are looked up below the root of all data */
+  snprintf(root, sizeof root, "%s/../..",
+           lh_data_path("platforms/devices", devices, sizeof devices));
   if (!words->n)
-    return print_all(folder, v->json);
+    return print_all(root, v->json);
   lh_device_profile profile = {0};
-  lh_status status = lh_device_profile_load(folder, words->word[0], &profile);
+  lh_status status = lh_device_profile_load(root, words->word[0], &profile);
   if (status == LH_OK && v->json)
     status = print_json(profile_json(&profile));
   else if (status == LH_OK)

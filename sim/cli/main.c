@@ -1,4 +1,5 @@
 /* main.c -- finds the command, runs it, prints its error and ends. Only this file does either. */
+#include <ctype.h>
 #include <gsl/gsl_errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,16 +34,17 @@ static void print_help(void)
 
 static void print_command_help(const lh_command *command)
 {
-  printf("longhaul %s %s\n\n%s.\n", command->name, command->arguments, command->summary);
+  printf("longhaul %s %s\n\n%c%s.\n", command->name, command->arguments,
+         toupper((unsigned char)command->summary[0]), command->summary + 1);
   if (command->details)
     printf("\n%s\n", command->details);
   printf("\n");
   for (const lh_flag *flag = command->flags; flag->name; flag++) {
     char name[64];
     snprintf(name, sizeof name, "%s %s", flag->name, flag->value ? flag->value : "");
-    printf("  %-26s %s\n", name, flag->help);
+    printf("  %-32s %s\n", name, flag->help);
   }
-  printf("  %-26s %s\n", "--help", "print this");
+  printf("  %-32s %s\n", "--help", "print this");
   for (const char *const *example = command->examples; *example; example += 2)
     printf("\n%s:\n  %s\n", example[1], example[0]);
 }

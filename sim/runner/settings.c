@@ -37,6 +37,13 @@ static void key_of_kind(size_t kind, char key[32])
       *c = '_';
 }
 
+/* The byte formulas of the methods are the ring's. */
+static lh_algorithm default_algorithm(size_t kind)
+{
+  const bool has_ring = kind == LH_ALL_REDUCE || kind == LH_REDUCE_SCATTER || kind == LH_ALL_GATHER;
+  return has_ring ? LH_RING : LH_ALGORITHM_AUTO;
+}
+
 static lh_status read_collectives(lh_json node, lh_collective_settings *settings)
 {
   char key[LH_COLLECTIVE_COUNT][32];
@@ -45,16 +52,16 @@ static lh_status read_collectives(lh_json node, lh_collective_settings *settings
   for (size_t kind = 0; kind < LH_COLLECTIVE_COUNT; kind++) {
     key_of_kind(kind, key[kind]);
     allowed[kind + 1] = key[kind];
+    settings->algorithm[kind] = default_algorithm(kind);
   }
-  *settings = (lh_collective_settings){0};
   if (!lh_json_present(node))
     return LH_OK;
   LH_TRY(lh_json_check_keys(node, allowed));
   LH_TRY(lh_json_choice_or(lh_json_get(node, "timing"), lh_timing_names, LH_TIMING_AUTO, &choice));
   settings->timing = (lh_timing)choice;
   for (size_t kind = 0; kind < LH_COLLECTIVE_COUNT; kind++) {
-    LH_TRY(lh_json_choice_or(lh_json_get(node, key[kind]), lh_algorithm_names, LH_ALGORITHM_AUTO,
-                             &choice));
+    LH_TRY(lh_json_choice_or(lh_json_get(node, key[kind]), lh_algorithm_names,
+                             settings->algorithm[kind], &choice));
     settings->algorithm[kind] = (lh_algorithm)choice;
   }
   return LH_OK;

@@ -122,7 +122,7 @@ static lh_status dump(lh_trainer *t, const lh_step_report *report)
   double *values = calloc(n + 1, sizeof *values);
   if (!values)
     return lh_fail(LH_ENOMEM, "no memory to dump %zu parameters", n);
-  lh_status status = lh_tensor_get(&t->parameters, values, n);
+  lh_status status = n ? lh_tensor_get(&t->parameters, values, n) : LH_OK;
   if (status == LH_OK)
     status = lh_run_dump(t->run, report, values, n, SIZE_MAX);
   free(values);
