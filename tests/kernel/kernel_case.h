@@ -19,23 +19,30 @@
 
 /* ---- scratch numbers ------------------------------------------------------------------------- */
 
-static void *case_scratch[8192];
-static size_t case_scratches;
+struct case_scratch {
+  struct case_scratch *next;
+  double values[];
+};
+static struct case_scratch *case_scratch;
 
 static inline double *numbers(size_t n)
 {
-  double *x = calloc(n + 1, sizeof *x);
-  if (!x || case_scratches == sizeof case_scratch / sizeof case_scratch[0])
+  struct case_scratch *made = calloc(1, sizeof *made + (n + 1) * sizeof(double));
+  if (!made)
     abort();
-  case_scratch[case_scratches++] = x;
-  return x;
+  made->next = case_scratch;
+  case_scratch = made;
+  return made->values;
 }
 
 /* Frees all numbers handed out since the last call. */
 static inline void forget_numbers(void)
 {
-  while (case_scratches)
-    free(case_scratch[--case_scratches]);
+  while (case_scratch) {
+    struct case_scratch *next = case_scratch->next;
+    free(case_scratch);
+    case_scratch = next;
+  }
 }
 
 /* Uniform in -scale..scale, as a float so that every storage holds it exactly. */
