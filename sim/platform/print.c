@@ -22,10 +22,17 @@ static const char *seconds(double s, char *buffer, size_t size)
   return s == 0 ? "0 s" : lh_format_s(buffer, size, s);
 }
 
+/* Links that may share a line: of equal figures, and names that start alike up to a number. */
+static bool alike(const lh_link *a, const lh_link *b)
+{
+  const size_t stem = strcspn(a->name, "0123456789");
+  return a->bandwidth_Bps == b->bandwidth_Bps && a->latency_s == b->latency_s &&
+         a->shared == b->shared && strncmp(a->name, b->name, stem) == 0;
+}
+
 static void print_links(const lh_platform *platform, const char *title, size_t first, size_t end,
                         FILE *out)
 {
-  /* Runs of links that are alike share a line. */
   if (first == end)
     return;
   fprintf(out, "%s (%zu, each in one direction)\n", title, end - first);
@@ -33,9 +40,7 @@ static void print_links(const lh_platform *platform, const char *title, size_t f
   for (size_t i = first; i < end;) {
     const lh_link *link = &platform->link[i];
     size_t next = i + 1;
-    while (next < end && platform->link[next].bandwidth_Bps == link->bandwidth_Bps &&
-           platform->link[next].latency_s == link->latency_s &&
-           platform->link[next].shared == link->shared)
+    while (next < end && alike(link, &platform->link[next]))
       next++;
     if (lines++ == 40) {
       fprintf(out, "  ... and %zu more\n", end - i);

@@ -16,9 +16,9 @@ static lh_status ring_build(lh_platform *platform, lh_json network, void **shape
 static void ring_draw(const lh_platform *platform, FILE *out)
 {
   fprintf(out,
-          "    node-0 --- node-1 --- ...\n"
-          "       |                   |\n"
-          "    node-%-4zu - ... ------+\n",
+          "    node-0 --- node-1 --- ... --- node-%zu\n"
+          "       |                             |\n"
+          "       +-----------------------------+\n",
           platform->nodes - 1);
 }
 
