@@ -94,8 +94,7 @@ lh_status lh_catalogue_load(const char *folder, const char *name, lh_json where,
     return lh_fail(LH_ENOMEM, "catalogue: no memory for a path");
   /* A name is not a way out of the folder. */
   const bool known = name[0] && !strchr(name, '/') && lh_file_exists(path);
-  lh_status status =
-      known ? lh_json_read_file(path, document) : no_such_model(folder, name, where);
+  lh_status status = known ? lh_json_read_file(path, document) : no_such_model(folder, name, where);
   if (status == LH_OK)
     status = lh_json_check_schema(lh_json_root(*document), "model");
   if (status != LH_OK) {

@@ -127,8 +127,9 @@ static lh_status read_shape(lh_json node, size_t elements, lh_parameter_spec *sp
     product *= spec->shape[d];
   }
   if (product != elements)
-    return lh_json_fail(node, "found a shape of %zu elements, allowed: %zu, as many as \"start\" "
-                              "has values",
+    return lh_json_fail(node,
+                        "found a shape of %zu elements, allowed: %zu, as many as \"start\" "
+                        "has values",
                         product, elements);
   spec->dims = dims ? (int)dims : 1; /* a scalar is a vector of length 1 */
   return LH_OK;
@@ -146,8 +147,9 @@ static lh_status add_rows(lh_json node, lh_layout *layout, const lh_parameter_sp
   const char *word = NULL;
   LH_TRY(lh_json_string(node, &word));
   if (strcmp(word, "rows") || whole->dims != 2)
-    return lh_json_fail(node, "found \"%s\"%s, allowed: a list of counts, or \"rows\" with a 2-D "
-                              "shape",
+    return lh_json_fail(node,
+                        "found \"%s\"%s, allowed: a list of counts, or \"rows\" with a 2-D "
+                        "shape",
                         word, whole->dims == 2 ? "" : " without a 2-D shape");
   const lh_parameter_spec row = {.dims = 1, .shape = {whole->shape[1]}};
   for (size_t r = 0; r < whole->shape[0]; r++)
@@ -169,8 +171,9 @@ static lh_status add_layers(lh_json node, size_t elements, lh_layout *layout,
     LH_TRY(add_layer(layout, &spec));
   }
   if (layout->elements != elements)
-    return lh_json_fail(node, "found layers of %zu elements in all, allowed: %zu, as many as "
-                              "\"start\" has values",
+    return lh_json_fail(node,
+                        "found layers of %zu elements in all, allowed: %zu, as many as "
+                        "\"start\" has values",
                         layout->elements, elements);
   return LH_OK;
 }
@@ -202,8 +205,8 @@ lh_status lh_given_start(const lh_given *given, lh_tensor *parameters)
   return LH_OK;
 }
 
-lh_status lh_given_upload(const lh_given *given, lh_device *device, size_t layer,
-                          const double *row, lh_tensor *tensor)
+lh_status lh_given_upload(const lh_given *given, lh_device *device, size_t layer, const double *row,
+                          lh_tensor *tensor)
 {
   const lh_layer *l = &given->layout->layer[layer];
   LH_TRY(lh_tensor_alloc_workspace(device, tensor, "batch", given->layout->dtype, 1,

@@ -42,7 +42,7 @@ void lh_given_fini(lh_given *given);
 lh_status lh_given_start(const lh_given *given, lh_tensor *parameters);
 
 /* A device copy of a layer's part of a row, in the parameters' dtype; free with lh_tensor_free. */
-lh_status lh_given_upload(const lh_given *given, lh_device *device, size_t layer,
-                          const double *row, lh_tensor *tensor);
+lh_status lh_given_upload(const lh_given *given, lh_device *device, size_t layer, const double *row,
+                          lh_tensor *tensor);
 
 #endif

@@ -6,8 +6,8 @@
 #include "models/kinds.h"
 #include "models/layout.h"
 
-static const char *const keys[] = {"depth",   "width",    "heads", "vocabulary", "context",
-                                   "ff_ratio", "bias",     "tied",  NULL};
+static const char *const keys[] = {"depth",    "width", "heads", "vocabulary", "context",
+                                   "ff_ratio", "bias",  "tied",  NULL};
 
 static lh_status read_config(lh_json spec, lh_gpt *gpt)
 {
@@ -22,10 +22,10 @@ static lh_status read_config(lh_json spec, lh_gpt *gpt)
   LH_TRY(lh_json_bool_or(lh_json_get(spec, "tied"), true, &gpt->tied));
   gpt->ff = ff_ratio * gpt->width;
   if (gpt->width % gpt->heads)
-    return lh_json_fail(lh_json_get(spec, lh_json_present(lh_json_get(spec, "heads")) ? "heads"
-                                                                                      : "width"),
-                        "found %zu heads and width %zu, allowed: a width that the heads divide",
-                        gpt->heads, gpt->width);
+    return lh_json_fail(
+        lh_json_get(spec, lh_json_present(lh_json_get(spec, "heads")) ? "heads" : "width"),
+        "found %zu heads and width %zu, allowed: a width that the heads divide", gpt->heads,
+        gpt->width);
   return LH_OK;
 }
 

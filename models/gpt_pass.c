@@ -32,8 +32,8 @@ struct run {
   lh_tensor statistics;              /* (slots, STATISTICS, rows) */
   lh_tensor lse;                     /* (slots, sequences * heads * tokens) */
   lh_tensor norm, norm_statistics, logits;
-  lh_tensor narrow;                  /* (rows, width), lives within one sub-layer */
-  lh_tensor dstream, dwide;          /* backward only: gradient of the stream; of a wide one */
+  lh_tensor narrow;         /* (rows, width), lives within one sub-layer */
+  lh_tensor dstream, dwide; /* backward only: gradient of the stream; of a wide one */
 };
 
 /* ---- views ---------------------------------------------------------------------------------- */

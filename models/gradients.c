@@ -61,8 +61,7 @@ static lh_status add_gradient(const gradients_problem *problem, lh_device *devic
                               const double *row, double scale, lh_tensor *gradient)
 {
   lh_tensor g = {0};
-  lh_tensor flat =
-      lh_tensor_view_1d(gradient, 0, problem->given.layout->layer[layer].elements);
+  lh_tensor flat = lh_tensor_view_1d(gradient, 0, problem->given.layout->layer[layer].elements);
   lh_status status = lh_given_upload(&problem->given, device, layer, row, &g);
   if (status == LH_OK)
     status = lh_axpby(device, scale, &g, 1.0, &flat);

@@ -15,7 +15,7 @@
 #define MAX_LAYERS 64
 
 typedef struct mlp {
-  size_t layers;               /* hidden ones and the output */
+  size_t layers;                /* hidden ones and the output */
   size_t width[MAX_LAYERS + 1]; /* width[0]: features; width[layers]: classes */
   lh_activation activation;
   lh_dtype compute;
@@ -41,8 +41,8 @@ static lh_status read_config(lh_json spec, mlp *model)
       LH_TRY(lh_json_size_value(lh_json_at(hidden, l), 1, 1u << 24, &model->width[1 + l]));
   }
   model->layers = count + 1;
-  LH_TRY(lh_json_size_or(lh_json_get(spec, "classes"), 2, 1u << 24, 10,
-                         &model->width[model->layers]));
+  LH_TRY(
+      lh_json_size_or(lh_json_get(spec, "classes"), 2, 1u << 24, 10, &model->width[model->layers]));
   LH_TRY(lh_json_choice_or(lh_json_get(spec, "activation"), activations, 0, &choice));
   model->activation = activation_of[choice];
   return LH_OK;
@@ -125,12 +125,11 @@ static lh_status forward(struct run *run, double scale, lh_loss *loss)
     LH_TRY(lh_before_forward(run->hooks, l));
     LH_TRY(lh_linear_forward(run->device, &run->before[l], input(run, l), &matrix, &bias));
     if (l + 1 < model->layers)
-      LH_TRY(lh_activation_forward(run->device, model->activation, &run->after[l],
-                                   &run->before[l]));
+      LH_TRY(
+          lh_activation_forward(run->device, model->activation, &run->after[l], &run->before[l]));
     else
-      LH_TRY(lh_cross_entropy(run->device, run->gradients ? &run->before[l] : NULL,
-                              &run->before[l], &run->batch->targets,
-                              scale / (double)run->batch->sequences, loss));
+      LH_TRY(lh_cross_entropy(run->device, run->gradients ? &run->before[l] : NULL, &run->before[l],
+                              &run->batch->targets, scale / (double)run->batch->sequences, loss));
     LH_TRY(lh_after_forward(run->hooks, l));
   }
   return LH_OK;
@@ -151,8 +150,8 @@ static lh_status backward(struct run *run)
     lh_status status = lh_linear_backward(run->device, l ? &dx : NULL, &dmatrix, &dbias,
                                           &run->before[l], input(run, l), &matrix);
     if (l && status == LH_OK)
-      status = lh_activation_backward(run->device, model->activation, &dx, &dx,
-                                      &run->before[l - 1]);
+      status =
+          lh_activation_backward(run->device, model->activation, &dx, &dx, &run->before[l - 1]);
     if (l) { /* the gradient takes the place of what it is the gradient of */
       const lh_tensor spent = run->before[l - 1];
       run->before[l - 1] = dx;

@@ -52,8 +52,8 @@ lh_status lh_model_check_keys(const lh_model_kind *kind, lh_json spec, const cha
 static lh_status check_stated_size(const lh_layout *layout, lh_json spec)
 {
   size_t parameters = 0, tensors = 0;
-  LH_TRY(lh_json_size_or(lh_json_get(spec, "parameters"), 1, SIZE_MAX, layout->elements,
-                         &parameters));
+  LH_TRY(
+      lh_json_size_or(lh_json_get(spec, "parameters"), 1, SIZE_MAX, layout->elements, &parameters));
   LH_TRY(lh_json_size_or(lh_json_get(spec, "tensors"), 1, SIZE_MAX, layout->parameters, &tensors));
   if (parameters != layout->elements)
     return lh_json_fail(lh_json_get(spec, "parameters"),
@@ -119,8 +119,8 @@ void lh_model_free(lh_model *model)
 void lh_model_layer_views(const lh_model *model, const lh_tensor *flat, lh_tensor *views)
 {
   for (size_t i = 0; i < model->layout.layers; i++)
-    views[i] = lh_tensor_view_1d(flat, model->layout.layer[i].offset,
-                                 model->layout.layer[i].elements);
+    views[i] =
+        lh_tensor_view_1d(flat, model->layout.layer[i].offset, model->layout.layer[i].elements);
 }
 
 lh_status lh_model_start(const lh_model *model, lh_tensor *parameters, uint64_t seed)

@@ -69,8 +69,8 @@ static lh_tensor like(const struct run *run, lh_dtype dtype, size_t rows, size_t
 
 /* The operands of a step. */
 struct operands {
-  lh_tensor x, y;        /* (rows, in), (rows, out), in the compute dtype */
-  lh_tensor row;         /* (rows): statistics, targets */
+  lh_tensor x, y;                             /* (rows, in), (rows, out), in the compute dtype */
+  lh_tensor row;                              /* (rows): statistics, targets */
   lh_tensor dweight, dvector, weight, vector; /* of the parameters */
 };
 
@@ -93,8 +93,8 @@ static struct operands operands_of(const struct run *run, const shape_step *step
 static lh_status embed(struct run *run, const shape_step *step, bool back)
 {
   struct operands o = operands_of(run, step);
-  lh_tensor position = like(run, back ? o.dweight.dtype : o.weight.dtype,
-                            run->batch->sequence_tokens, step->out);
+  lh_tensor position =
+      like(run, back ? o.dweight.dtype : o.weight.dtype, run->batch->sequence_tokens, step->out);
   lh_tensor *positions = step->positioned ? &position : NULL;
   if (back)
     return lh_embedding_backward(run->device, &o.dweight, positions, &o.y, &run->batch->tokens);
@@ -180,9 +180,9 @@ static lh_status loss_of(struct run *run, const shape_step *step, bool back)
 }
 
 static lh_status (*const step_functions[])(struct run *, const shape_step *, bool back) = {
-    [SHAPE_EMBED] = embed,       [SHAPE_LINEAR] = linear,     [SHAPE_NORM] = norm,
-    [SHAPE_ROTATE] = rotate,     [SHAPE_ATTEND] = attend,     [SHAPE_ACTIVATE] = activate,
-    [SHAPE_MULTIPLY] = multiply, [SHAPE_ADD] = add,           [SHAPE_LOSS] = loss_of};
+    [SHAPE_EMBED] = embed,       [SHAPE_LINEAR] = linear, [SHAPE_NORM] = norm,
+    [SHAPE_ROTATE] = rotate,     [SHAPE_ATTEND] = attend, [SHAPE_ACTIVATE] = activate,
+    [SHAPE_MULTIPLY] = multiply, [SHAPE_ADD] = add,       [SHAPE_LOSS] = loss_of};
 
 /* ---- a pass ---------------------------------------------------------------------------------- */
 
@@ -229,8 +229,8 @@ static size_t kept_elements(const struct run *run, size_t layer, size_t *largest
   size_t sum = 0;
   for (size_t s = shape->first[layer]; s < shape->first[layer + 1]; s++) {
     const shape_step *step = &shape->step[s];
-    const size_t elements = step->out * lh_shape_rows(shape, step, run->batch->sequences,
-                                                      run->batch->sequence_tokens);
+    const size_t elements =
+        step->out * lh_shape_rows(shape, step, run->batch->sequences, run->batch->sequence_tokens);
     if (!feeds(shape, s, SHAPE_ADD))
       sum += elements;
     if (!feeds(shape, s, SHAPE_LOSS) && elements > *largest)

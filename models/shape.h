@@ -31,20 +31,20 @@ typedef struct shape_config {
 } shape_config;
 
 enum shape_step_kind {
-  SHAPE_EMBED,     /* table look-up; in: rows of the table */
+  SHAPE_EMBED, /* table look-up; in: rows of the table */
   SHAPE_LINEAR,
   SHAPE_NORM,
-  SHAPE_ROTATE,    /* rotary positions on queries and keys, in place */
-  SHAPE_ATTEND,    /* in: columns of q, k and v together */
+  SHAPE_ROTATE, /* rotary positions on queries and keys, in place */
+  SHAPE_ATTEND, /* in: columns of q, k and v together */
   SHAPE_ACTIVATE,
-  SHAPE_MULTIPLY,  /* gate times value */
-  SHAPE_ADD,       /* joins the residual stream */
-  SHAPE_LOSS       /* softmax and cross-entropy, over `in` classes */
+  SHAPE_MULTIPLY, /* gate times value */
+  SHAPE_ADD,      /* joins the residual stream */
+  SHAPE_LOSS      /* softmax and cross-entropy, over `in` classes */
 };
 
 typedef struct shape_step {
   enum shape_step_kind kind;
-  size_t in, out;  /* columns read and written */
+  size_t in, out; /* columns read and written */
   bool biased;
   bool positioned; /* SHAPE_EMBED: with learned positions */
   bool shared;     /* SHAPE_LINEAR: reads what another one reads, so input gradients are added */
@@ -58,7 +58,7 @@ typedef struct lh_shape {
   lh_layout *layout;
   size_t steps;
   shape_step *step;
-  size_t *first;    /* (layers + 1): layer l has steps first[l] .. first[l + 1] - 1 */
+  size_t *first;        /* (layers + 1): layer l has steps first[l] .. first[l + 1] - 1 */
   bool embedding_stays; /* its table serves again at the end of the pass */
 } lh_shape;
 

@@ -28,8 +28,8 @@ static lh_status add_step(struct build *b, shape_step step)
 /* A tensor (rows, columns), or (columns) when rows is 0. */
 static lh_status add_tensor(struct build *b, const char *name, size_t rows, size_t columns)
 {
-  lh_parameter_spec spec = {.dims = rows ? 2 : 1, .shape = {rows ? rows : columns, columns},
-                            .deviation = 0.02};
+  lh_parameter_spec spec = {
+      .dims = rows ? 2 : 1, .shape = {rows ? rows : columns, columns}, .deviation = 0.02};
   return lh_layout_add(b->shape->layout, &spec, NULL, "%s.%s", b->prefix, name);
 }
 
@@ -65,8 +65,9 @@ static lh_status add_norm_tensors(struct build *b, const char *name, size_t colu
 static lh_status add_norm(struct build *b, const char *name, size_t columns)
 {
   LH_TRY(add_norm_tensors(b, name, columns));
-  return add_step(b, (shape_step){.kind = SHAPE_NORM, .in = columns, .out = columns,
-                                  .biased = b->config->norm_bias});
+  return add_step(
+      b, (shape_step){
+             .kind = SHAPE_NORM, .in = columns, .out = columns, .biased = b->config->norm_bias});
 }
 
 static lh_status add_linear(struct build *b, const char *name, shape_step step)
@@ -133,8 +134,8 @@ static lh_status add_attention(struct build *b, const char *name, bool causal)
   LH_TRY(add_query_norm(b, queries, keys));
   if (c->positions == SHAPE_ROTARY)
     LH_TRY(add_step(b, (shape_step){.kind = SHAPE_ROTATE, .in = queries + keys}));
-  LH_TRY(add_step(b, (shape_step){.kind = SHAPE_ATTEND, .in = 3 * queries, .out = queries,
-                                  .causal = causal}));
+  LH_TRY(add_step(
+      b, (shape_step){.kind = SHAPE_ATTEND, .in = 3 * queries, .out = queries, .causal = causal}));
   snprintf(full, sizeof full, "%s.output", name);
   LH_TRY(add_linear(b, full,
                     (shape_step){.in = queries, .out = c->width, .biased = c->attention_bias}));
@@ -183,9 +184,8 @@ static lh_status add_patches(struct build *b)
   LH_TRY(add_linear(b, "patch", (shape_step){.in = pixels, .out = c->width, .biased = true}));
   if (c->patch_norm)
     LH_TRY(add_norm(b, "patch.norm_after", c->width));
-  return c->positions == SHAPE_LEARNED
-             ? add_tensor(b, "position.weight", side * side, c->width)
-             : LH_OK;
+  return c->positions == SHAPE_LEARNED ? add_tensor(b, "position.weight", side * side, c->width)
+                                       : LH_OK;
 }
 
 static lh_status add_embedding(struct build *b)
@@ -202,8 +202,9 @@ static lh_status add_embedding(struct build *b)
   /* An encoder's last norm belongs to no block; it lives beside the shared table. */
   if (c->architecture == SHAPE_ENCODER_DECODER && c->final_norm)
     LH_TRY(add_norm_tensors(b, "encoder_norm", c->width));
-  return add_step(b, (shape_step){.kind = SHAPE_EMBED, .in = c->vocabulary, .out = c->width,
-                                  .positioned = learned});
+  return add_step(
+      b, (shape_step){
+             .kind = SHAPE_EMBED, .in = c->vocabulary, .out = c->width, .positioned = learned});
 }
 
 struct stack {
@@ -217,7 +218,9 @@ static lh_status add_block(struct build *b, const struct stack *stack, size_t nu
   set_prefix(b, stack->name, number);
   LH_TRY(open_layer(b));
   if (stack->crosses && number == 0) /* the decoder's own look-up */
-    LH_TRY(add_step(b, (shape_step){.kind = SHAPE_EMBED, .in = c->vocabulary, .out = c->width,
+    LH_TRY(add_step(b, (shape_step){.kind = SHAPE_EMBED,
+                                    .in = c->vocabulary,
+                                    .out = c->width,
                                     .positioned = c->positions == SHAPE_LEARNED}));
   LH_TRY(add_attention(b, "attention", stack->causal));
   if (c->positions == SHAPE_RELATIVE && number == 0)
@@ -241,8 +244,9 @@ static lh_status add_stacks(struct build *b)
     return add_stack(b, &(struct stack){"", c->architecture == SHAPE_DECODER, false});
   LH_TRY(add_stack(b, &(struct stack){"encoder.", false, false}));
   if (c->final_norm)
-    LH_TRY(add_step(b, (shape_step){.kind = SHAPE_NORM, .in = c->width, .out = c->width,
-                                    .biased = c->norm_bias}));
+    LH_TRY(add_step(
+        b,
+        (shape_step){.kind = SHAPE_NORM, .in = c->width, .out = c->width, .biased = c->norm_bias}));
   return add_stack(b, &(struct stack){"decoder.", true, true});
 }
 
@@ -257,8 +261,11 @@ static lh_status add_head(struct build *b)
     LH_TRY(open_layer(b));
   if (c->final_norm)
     LH_TRY(add_norm(b, "norm", c->width));
-  const shape_step output = {.kind = SHAPE_LINEAR, .in = c->width, .out = classes,
-                             .biased = c->head_bias, .pooled = pooled};
+  const shape_step output = {.kind = SHAPE_LINEAR,
+                             .in = c->width,
+                             .out = classes,
+                             .biased = c->head_bias,
+                             .pooled = pooled};
   LH_TRY(c->tied ? add_step(b, output) : add_linear(b, "output", output));
   return add_step(b, (shape_step){.kind = SHAPE_LOSS, .in = classes, .pooled = pooled});
 }

@@ -3,12 +3,14 @@
 #include "models/shape.h"
 
 const char *const lh_shape_keys[] = {
-    "architecture", "depth",      "width",          "heads",     "kv_heads", "head_width",
-    "ff",           "vocabulary", "context",        "norm",      "norm_weight", "norm_bias",
-    "norm_after",   "final_norm", "query_norm",     "qkv_bias",  "attention_bias", "ff_bias",
-    "head_bias",    "fused_qkv",  "gate",           "activation", "positions", "relative_buckets",
-    "tied",         "image",      "patch",          "channels",  "classes",  "patch_norm",
-    NULL};
+    "architecture",   "depth",      "width",       "heads",
+    "kv_heads",       "head_width", "ff",          "vocabulary",
+    "context",        "norm",       "norm_weight", "norm_bias",
+    "norm_after",     "final_norm", "query_norm",  "qkv_bias",
+    "attention_bias", "ff_bias",    "head_bias",   "fused_qkv",
+    "gate",           "activation", "positions",   "relative_buckets",
+    "tied",           "image",      "patch",       "channels",
+    "classes",        "patch_norm", NULL};
 
 static const char *const architectures[] = {"decoder", "encoder", "encoder-decoder", NULL};
 static const char *const norms[] = {"layer", "rms", NULL};

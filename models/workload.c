@@ -6,9 +6,15 @@
 #include "base/text.h"
 #include "models/catalogue.h"
 
-static const char *const workload_keys[] = {
-    "model",     "data",           "micro_batch_sequences", "micro_batches", "sequence_tokens",
-    "precision", "validation_batches", "micro_batch_time",      NULL};
+static const char *const workload_keys[] = {"model",
+                                            "data",
+                                            "micro_batch_sequences",
+                                            "micro_batches",
+                                            "sequence_tokens",
+                                            "precision",
+                                            "validation_batches",
+                                            "micro_batch_time",
+                                            NULL};
 static const char *const precisions[] = {"f32", "bf16", "f64", NULL};
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -98,8 +104,9 @@ static lh_status use_object(const struct reading *r, lh_json node)
     return use_catalogue(r, name, lh_json_get(node, "name"), node);
   const lh_model_kind *kind = lh_model_kind_find(name);
   if (kind && kind->explicit_problem)
-    return lh_json_fail(lh_json_get(node, "kind"), "found \"%s\", allowed: \"model\": \"%s\" with "
-                                                   "its keys beside it",
+    return lh_json_fail(lh_json_get(node, "kind"),
+                        "found \"%s\", allowed: \"model\": \"%s\" with "
+                        "its keys beside it",
                         name, name);
   return lh_model_new(node, r->workload->precision, &r->workload->model);
 }
@@ -162,8 +169,8 @@ static lh_status read_times(const struct reading *r)
     return lh_fail(LH_ENOMEM, "workload: no memory for %zu times", count);
   w->micro_batch_times = count;
   for (size_t i = 0; i < count; i++)
-    LH_TRY(lh_json_quantity(many ? lh_json_at(node, i) : node, LH_UNIT_S,
-                            &w->micro_batch_time_s[i]));
+    LH_TRY(
+        lh_json_quantity(many ? lh_json_at(node, i) : node, LH_UNIT_S, &w->micro_batch_time_s[i]));
   return LH_OK;
 }
 
@@ -231,8 +238,9 @@ lh_status lh_workload_check_ranks(const lh_workload *workload, size_t ranks)
                    workload->name, stated, ranks);
   const size_t times = workload->micro_batch_times;
   if (times > 1 && times != ranks)
-    return lh_fail(LH_EINVAL, "workload.micro_batch_time: found %zu times, allowed: 1, or one for "
-                              "each of %zu ranks",
+    return lh_fail(LH_EINVAL,
+                   "workload.micro_batch_time: found %zu times, allowed: 1, or one for "
+                   "each of %zu ranks",
                    times, ranks);
   return LH_OK;
 }
@@ -258,10 +266,9 @@ static lh_status count_activations(const lh_workload *w, lh_device *device, doub
   if (!views)
     return lh_fail(LH_ENOMEM, "workload: no memory for %zu layers", layout->layers);
   lh_model_layer_views(w->model, &flat, views);
-  LH_TRY_GOTO(status, lh_batch_alloc(w->model, device, w->micro_batch_sequences,
-                                     w->sequence_tokens, &batch));
-  LH_TRY_GOTO(status,
-              lh_model_gradient(w->model, device, views, views, &batch, 1.0, NULL, &loss));
+  LH_TRY_GOTO(status, lh_batch_alloc(w->model, device, w->micro_batch_sequences, w->sequence_tokens,
+                                     &batch));
+  LH_TRY_GOTO(status, lh_model_gradient(w->model, device, views, views, &batch, 1.0, NULL, &loss));
   *bytes = (double)lh_device_peak_bytes(device);
 done:
   lh_batch_free(&batch);

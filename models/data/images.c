@@ -18,9 +18,9 @@
 #define DEFAULT_FOLDER "/usr/share/datasets/fashion-mnist"
 
 struct set {
-  size_t count, pixels;   /* pixels of one image */
-  unsigned char *images;  /* (count, pixels) */
-  unsigned char *labels;  /* (count) */
+  size_t count, pixels;  /* pixels of one image */
+  unsigned char *images; /* (count, pixels) */
+  unsigned char *labels; /* (count) */
 };
 
 /* The permutation of an epoch, kept because neighbouring micro-batches need the same one. It is a
@@ -45,7 +45,7 @@ static const char *const scales[] = {"standard", "unit", NULL};
 /* ---- IDX files ------------------------------------------------------------------------------- */
 
 /* FOLDER/NAME or FOLDER/NAME.gz, whichever there is. */
-static lh_status find_file(const char *folder, const char *name, char **path)
+static lh_status find_file(lh_json spec, const char *folder, const char *name, char **path)
 {
   static const char *const endings[] = {"", ".gz"};
   for (int i = 0; i < 2; i++) {
@@ -57,9 +57,10 @@ static lh_status find_file(const char *folder, const char *name, char **path)
     free(*path);
   }
   *path = NULL;
-  return lh_fail(LH_EINVAL, "data.path: \"%s\" holds no %s (or %s.gz); install the Debian package "
-                            "\"dataset-fashion-mnist\", or give another \"path\"",
-                 folder, name, name);
+  return lh_json_fail(lh_json_get(spec, "path"),
+                      "found no %s (or %s.gz) in \"%s\"; install the Debian package "
+                      "\"dataset-fashion-mnist\", or give another \"path\"",
+                      name, name, folder);
 }
 
 static size_t big_endian(const unsigned char *b)
@@ -68,14 +69,12 @@ static size_t big_endian(const unsigned char *b)
 }
 
 /* Unpacks a file of unsigned bytes: *count items of *item bytes each, in *data (malloced). */
-static lh_status read_idx(const char *folder, const char *name, int dims, unsigned char **data,
-                          size_t *count, size_t *item)
+static lh_status read_idx(const char *path, int dims, unsigned char **data, size_t *count,
+                          size_t *item)
 {
-  char *path = NULL;
   unsigned char *bytes = NULL;
   size_t size = 0;
   const size_t header = 4 + 4 * (size_t)dims;
-  LH_TRY(find_file(folder, name, &path));
   lh_status status = lh_source_read(path, &bytes, &size);
   if (status == LH_OK && (size < header || big_endian(bytes) != (0x800u | (unsigned)dims)))
     status = lh_fail(LH_EINVAL, "%s: not an IDX file of bytes in %d dimensions", path, dims);
@@ -91,22 +90,26 @@ static lh_status read_idx(const char *folder, const char *name, int dims, unsign
   else
     free(bytes);
   *data = status == LH_OK ? bytes : NULL;
-  free(path);
   return status;
 }
 
-static lh_status read_set(const char *folder, const char *prefix, struct set *set)
+static lh_status read_set(lh_json spec, const char *folder, const char *prefix, struct set *set)
 {
-  char name[64];
-  size_t labels = 0, one = 0;
+  char name[64], *images = NULL, *labels = NULL;
+  size_t count = 0, one = 0;
+  lh_status status;
   snprintf(name, sizeof name, "%s-images-idx3-ubyte", prefix);
-  LH_TRY(read_idx(folder, name, 3, &set->images, &set->count, &set->pixels));
+  LH_TRY_GOTO(status, find_file(spec, folder, name, &images));
   snprintf(name, sizeof name, "%s-labels-idx1-ubyte", prefix);
-  LH_TRY(read_idx(folder, name, 1, &set->labels, &labels, &one));
-  if (labels != set->count)
-    return lh_fail(LH_EINVAL, "%s/%s: found %zu labels for %zu images", folder, name, labels,
-                   set->count);
-  return LH_OK;
+  LH_TRY_GOTO(status, find_file(spec, folder, name, &labels));
+  LH_TRY_GOTO(status, read_idx(images, 3, &set->images, &set->count, &set->pixels));
+  LH_TRY_GOTO(status, read_idx(labels, 1, &set->labels, &count, &one));
+  if (count != set->count)
+    status = lh_fail(LH_EINVAL, "%s: found %zu labels for %zu images", labels, count, set->count);
+done:
+  free(images);
+  free(labels);
+  return status;
 }
 
 /* ---- the kind -------------------------------------------------------------------------------- */
@@ -131,8 +134,8 @@ static lh_status read_sets(images_source *source, lh_json spec)
   char *path = NULL;
   lh_status status;
   LH_TRY_GOTO(status, lh_source_path(spec, DEFAULT_FOLDER, &path));
-  LH_TRY_GOTO(status, read_set(path, "train", &source->training));
-  LH_TRY_GOTO(status, read_set(path, "t10k", &source->validation));
+  LH_TRY_GOTO(status, read_set(spec, path, "train", &source->training));
+  LH_TRY_GOTO(status, read_set(spec, path, "t10k", &source->validation));
   if (source->training.pixels != source->validation.pixels)
     status = lh_fail(LH_EINVAL, "%s: found images of %zu and of %zu pixels", path,
                      source->training.pixels, source->validation.pixels);
@@ -225,8 +228,8 @@ static const size_t *order_of(const images_source *source, uint64_t seed, uint64
   return order->place;
 }
 
-static lh_status fill(const void *self, uint64_t seed, size_t rank, size_t world_size,
-                      size_t index, lh_batch *batch)
+static lh_status fill(const void *self, uint64_t seed, size_t rank, size_t world_size, size_t index,
+                      lh_batch *batch)
 {
   const images_source *source = self;
   const size_t share = source->training.count / world_size; /* of one rank in an epoch */

@@ -220,8 +220,8 @@ static lh_status put_numbered(const synthetic_source *source, uint64_t seed, uin
   return status;
 }
 
-static lh_status fill(const void *self, uint64_t seed, size_t rank, size_t world_size,
-                      size_t index, lh_batch *batch)
+static lh_status fill(const void *self, uint64_t seed, size_t rank, size_t world_size, size_t index,
+                      lh_batch *batch)
 {
   (void)world_size;
   return put_numbered(self, seed, 2 + rank, index * batch->sequences, batch);

@@ -32,7 +32,9 @@ static const char *const default_files[] = {
 
 /* Files already taken, so that a second name for one is passed over. */
 struct gathering {
+  lh_json spec; /* for messages */
   lh_text text;
+  bool scanning; /* a folder: binary files are passed over. A file asked for by name is text */
   size_t files;
   struct {
     dev_t device;
@@ -55,7 +57,7 @@ static lh_status append_file(struct gathering *g, const char *path, const struct
   if (g->files == sizeof g->taken / sizeof *g->taken)
     return lh_fail(LH_EINVAL, "text: \"%s\" is one file too many, allowed: %zu", path, g->files);
   LH_TRY(lh_source_read(path, &data, &size));
-  const bool binary = memchr(data ? data : (unsigned char *)"", 0, size < 4096 ? size : 4096);
+  const bool binary = g->scanning && size && memchr(data, 0, size < 4096 ? size : 4096);
   if (!binary && size) {
     lh_text_append_bytes(&g->text, (char *)data, size);
     g->taken[g->files].device = info->st_dev;
@@ -65,10 +67,10 @@ static lh_status append_file(struct gathering *g, const char *path, const struct
   return g->text.failed ? lh_fail(LH_ENOMEM, "text: no memory for \"%s\"", path) : LH_OK;
 }
 
-static lh_status missing(const char *path)
+static lh_status missing(const struct gathering *g, const char *path)
 {
-  return lh_fail(LH_EINVAL, "data.path: \"%s\": %s%s", path, strerror(errno),
-                 strncmp(path, DEFAULT_FOLDER, strlen(DEFAULT_FOLDER)) ? "" : DEFAULT_HINT);
+  return lh_json_fail(lh_json_get(g->spec, "path"), "found \"%s\": %s%s", path, strerror(errno),
+                      strncmp(path, DEFAULT_FOLDER, strlen(DEFAULT_FOLDER)) ? "" : DEFAULT_HINT);
 }
 
 static lh_status gather_named(struct gathering *g, const char *folder, const char *name)
@@ -79,9 +81,9 @@ static lh_status gather_named(struct gathering *g, const char *folder, const cha
   if (!path)
     return lh_fail(LH_ENOMEM, "text: no memory for a path");
   if (stat(path, &info))
-    status = missing(path);
+    status = missing(g, path);
   else if (!S_ISREG(info.st_mode))
-    status = lh_fail(LH_EINVAL, "data.files: \"%s\" is not a file", path);
+    status = lh_json_fail(lh_json_get(g->spec, "files"), "found \"%s\", allowed: files", path);
   else if (!taken_before(g, &info))
     status = append_file(g, path, &info);
   free(path);
@@ -113,8 +115,9 @@ static lh_status gather_folder(struct gathering *g, const char *folder)
   struct dirent **entries = NULL;
   const int count = scandir(folder, &entries, visible, by_bytes);
   if (count < 0)
-    return missing(folder);
+    return missing(g, folder);
   lh_status status = LH_OK;
+  g->scanning = true;
   for (int i = 0; i < count; i++) {
     if (status == LH_OK && is_file(folder, entries[i]->d_name))
       status = gather_named(g, folder, entries[i]->d_name);
@@ -140,7 +143,7 @@ static lh_status gather(struct gathering *g, const char *path, lh_json spec)
   const lh_json files = lh_json_get(spec, "files");
   struct stat info;
   if (stat(path, &info))
-    return missing(path);
+    return missing(g, path);
   if (lh_json_present(files))
     return gather_list(g, path, files);
   if (!lh_json_present(lh_json_get(spec, "path"))) {
@@ -157,13 +160,15 @@ static lh_status read_bytes(text_source *source, lh_json spec)
   struct gathering *g = calloc(1, sizeof *g);
   if (!g)
     return lh_fail(LH_ENOMEM, "text: no memory");
+  g->spec = spec;
   lh_status status = lh_source_path(spec, DEFAULT_FOLDER, &path);
   if (status == LH_OK)
     status = gather(g, path, spec);
   if (status == LH_OK && !g->text.length)
-    status = lh_fail(LH_EINVAL, "data.path: \"%s\": found no text, allowed: a text file, or a "
-                                "folder of them",
-                     path);
+    status = lh_json_fail(lh_json_get(spec, "path"),
+                          "found no text in \"%s\", allowed: a text file, "
+                          "or a folder of them",
+                          path);
   if (status == LH_OK) {
     source->bytes = (unsigned char *)g->text.data;
     source->size = g->text.length;
@@ -214,16 +219,17 @@ static lh_status put(const text_source *source, const size_t *offsets, lh_batch 
   return status;
 }
 
-static lh_status fill(const void *self, uint64_t seed, size_t rank, size_t world_size,
-                      size_t index, lh_batch *batch)
+static lh_status fill(const void *self, uint64_t seed, size_t rank, size_t world_size, size_t index,
+                      lh_batch *batch)
 {
   const text_source *source = self;
   const size_t first = lh_shard_begin(source->training, rank, world_size);
   const size_t length = lh_shard_begin(source->training, rank + 1, world_size) - first;
   const size_t t = batch->sequence_tokens;
   if (length < t + 1)
-    return lh_fail(LH_EINVAL, "data: a shard of %zu bytes (of %zu, for %zu ranks) holds no window "
-                              "of sequence_tokens + 1 = %zu",
+    return lh_fail(LH_EINVAL,
+                   "data: a shard of %zu bytes (of %zu, for %zu ranks) holds no window "
+                   "of sequence_tokens + 1 = %zu",
                    length, source->training, world_size, t + 1);
   size_t *offsets = malloc(batch->sequences * sizeof *offsets);
   if (!offsets)
@@ -245,10 +251,11 @@ static lh_status fill_validation(const void *self, size_t index, lh_batch *batch
   if (last >= source->size) {
     *end = true;
     return index || source->training == source->size
-                 ? LH_OK
-                 : lh_fail(LH_EINVAL, "data.validation_fraction: %zu validation bytes are less than "
-                                      "one batch of %zu sequences of %zu",
-                           source->size - source->training, batch->sequences, t);
+               ? LH_OK
+               : lh_fail(LH_EINVAL,
+                         "data.validation_fraction: %zu validation bytes are less than "
+                         "one batch of %zu sequences of %zu",
+                         source->size - source->training, batch->sequences, t);
   }
   size_t *offsets = malloc(batch->sequences * sizeof *offsets);
   if (!offsets)

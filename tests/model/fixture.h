@@ -38,8 +38,8 @@ static inline void fixture_open(fixture *f, const char *text, const lh_backend *
   const lh_layout *layout = &f->model->layout;
   f->layer = calloc(layout->layers, sizeof *f->layer);
   f->dlayer = calloc(layout->layers, sizeof *f->dlayer);
-  REQUIRE_OK(lh_tensor_alloc_1d(f->device, &f->parameters, "parameters", layout->dtype,
-                                layout->elements));
+  REQUIRE_OK(
+      lh_tensor_alloc_1d(f->device, &f->parameters, "parameters", layout->dtype, layout->elements));
   REQUIRE_OK(
       lh_tensor_alloc_1d(f->device, &f->gradients, "gradients", layout->dtype, layout->elements));
   lh_model_layer_views(f->model, &f->parameters, f->layer);

@@ -9,18 +9,28 @@ static const struct {
   double nominal;             /* parameters 0: within 3 % of this, or 28 % for "1B" */
   double bound;
 } figures[] = {
-    {"gpt2-124m", 124439808, 148, 0, 0},    {"gpt2-350m", 354823168, 292, 0, 0},
-    {"gpt2-774m", 774030080, 436, 0, 0},    {"gpt2-1.5b", 1557611200, 580, 0, 0},
-    {"mpt-7b", 6658859008, 0, 0, 0},        {"gpt-neo-125m", 124412160, 160, 0, 0},
-    {"gpt-neo-2.7b", 2651307520, 420, 0, 0}, {"llama-2-7b", 6738415616, 291, 0, 0},
-    {"llama-2-13b", 13015864320, 363, 0, 0}, {"llama-2-70b", 68976648192, 723, 0, 0},
-    {"olmo2-1b", 1484916736, 0, 0, 0},      {"olmo-300m", 319946752, 65, 0, 0},
-    {"olmo-1b", 1176764416, 65, 0, 0},      {"t5-small", 60506624, 131, 0, 0},
-    {"t5-base", 222903552, 257, 0, 0},      {"vit-b", 86381800, 0, 0, 0},
-    {"noloco-small", 309876480, 0, 0, 0},   {"noloco-medium", 2135009280, 0, 0, 0},
+    {"gpt2-124m", 124439808, 148, 0, 0},
+    {"gpt2-350m", 354823168, 292, 0, 0},
+    {"gpt2-774m", 774030080, 436, 0, 0},
+    {"gpt2-1.5b", 1557611200, 580, 0, 0},
+    {"mpt-7b", 6658859008, 0, 0, 0},
+    {"gpt-neo-125m", 124412160, 160, 0, 0},
+    {"gpt-neo-2.7b", 2651307520, 420, 0, 0},
+    {"llama-2-7b", 6738415616, 291, 0, 0},
+    {"llama-2-13b", 13015864320, 363, 0, 0},
+    {"llama-2-70b", 68976648192, 723, 0, 0},
+    {"olmo2-1b", 1484916736, 0, 0, 0},
+    {"olmo-300m", 319946752, 65, 0, 0},
+    {"olmo-1b", 1176764416, 65, 0, 0},
+    {"t5-small", 60506624, 131, 0, 0},
+    {"t5-base", 222903552, 257, 0, 0},
+    {"vit-b", 86381800, 0, 0, 0},
+    {"noloco-small", 309876480, 0, 0, 0},
+    {"noloco-medium", 2135009280, 0, 0, 0},
     {"noloco-large", 9638793216, 0, 0, 0},
     /* Only nominal sizes are published; the 1B's printed width gives 1.27e9. */
-    {"streaming-diloco-1b", 0, 0, 1e9, 0.28}, {"streaming-diloco-10b", 0, 0, 10e9, 0.03},
+    {"streaming-diloco-1b", 0, 0, 1e9, 0.28},
+    {"streaming-diloco-10b", 0, 0, 10e9, 0.03},
     {"streaming-diloco-100b", 0, 0, 100e9, 0.03},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
@@ -34,8 +44,8 @@ static void check_sizes(void)
     REQUIRE_OK(lh_model_new(lh_json_root(document), "bf16", &model));
     const lh_layout *layout = &model->layout;
     if (figures[i].parameters)
-      CHECK(layout->elements == figures[i].parameters, "%s: got %zu, expected %zu",
-            figures[i].name, layout->elements, figures[i].parameters);
+      CHECK(layout->elements == figures[i].parameters, "%s: got %zu, expected %zu", figures[i].name,
+            layout->elements, figures[i].parameters);
     else
       CHECK_NEAR((double)layout->elements / figures[i].nominal, 1, figures[i].bound, "%s",
                  figures[i].name);
@@ -79,7 +89,8 @@ static void check_t5_blocks(void)
   lh_model *model = NULL;
   REQUIRE_OK(lh_catalogue_load(CATALOGUE, "t5-base", (lh_json){0}, &document));
   REQUIRE_OK(lh_model_new(lh_json_root(document), "f32", &model));
-  const size_t layers[] = {1, 2, 13, 14, 0}, shards[] = {1769952, 1769856, 2359968, 2359872, 6168960};
+  const size_t layers[] = {1, 2, 13, 14, 0},
+               shards[] = {1769952, 1769856, 2359968, 2359872, 6168960};
   for (int i = 0; i < 5; i++) {
     size_t elements = model->layout.layer[layers[i]].elements;
     if (layers[i] == 0) /* the root unit also holds the head's norm */

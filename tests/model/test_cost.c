@@ -5,7 +5,8 @@
 static void gradient(fixture *f)
 {
   lh_loss loss = {0};
-  REQUIRE_OK(lh_model_gradient(f->model, f->device, f->layer, f->dlayer, &f->batch, 1, NULL, &loss));
+  REQUIRE_OK(
+      lh_model_gradient(f->model, f->device, f->layer, f->dlayer, &f->batch, 1, NULL, &loss));
   CHECK(loss.count > 0, "no rows were counted");
 }
 
@@ -19,7 +20,8 @@ static void check_gpt2_flop(void)
   fixture f;
   fixture_open(&f, GPT2, &lh_backend_phantom, false, 1);
   gradient(&f);
-  const double n = 124439808, positions = 1024 * 768, attention = 12. * 768 * 1024, tokens = 3 * 1024;
+  const double n = 124439808, positions = 1024 * 768, attention = 12. * 768 * 1024,
+               tokens = 3 * 1024;
   const double per_token = lh_device_total_flop(f.device) / tokens;
   CHECK_NEAR(per_token / (6 * n + 12 * attention), 1, 0.06, "6N + 12LdT");
   CHECK_NEAR(per_token / (6 * (n - positions) + 7 * attention), 1, 0.02, "what is computed");
@@ -55,8 +57,9 @@ static void check_evaluation(void)
   const double before = (double)lh_device_allocated_bytes(f.device);
   REQUIRE_OK(lh_model_evaluate(f.model, f.device, f.layer, &f.batch, &loss));
   const double forward = lh_device_total_flop(f.device);
-  CHECK((double)lh_device_peak_bytes(f.device) - before < 1.2 * (2 * 32 + 12) * 3072. * 768 +
-            2. * 3072 * 50257, "%zu bytes at the peak", lh_device_peak_bytes(f.device));
+  CHECK((double)lh_device_peak_bytes(f.device) - before <
+            1.2 * (2 * 32 + 12) * 3072. * 768 + 2. * 3072 * 50257,
+        "%zu bytes at the peak", lh_device_peak_bytes(f.device));
   gradient(&f);
   CHECK_NEAR(forward / (lh_device_total_flop(f.device) - forward), 1. / 3, 0.01, "forward's share");
   fixture_close(&f);
@@ -67,11 +70,12 @@ static void check_two_descriptions(void)
 {
   fixture a, b;
   fixture_open(&a, GPT2, &lh_backend_phantom, false, 1);
-  fixture_open(&b, "{\"model\": {\"kind\": \"shape\", \"depth\": 12, \"width\": 768, \"heads\": 12,"
-                   "\"ff\": 3072, \"vocabulary\": 50257, \"context\": 1024, \"norm\": \"layer\","
-                   "\"positions\": \"learned\", \"tied\": true, \"fused_qkv\": true,"
-                   "\"qkv_bias\": true, \"attention_bias\": true, \"ff_bias\": true},"
-                   "\"precision\": \"bf16\", \"micro_batch_sequences\": 3}",
+  fixture_open(&b,
+               "{\"model\": {\"kind\": \"shape\", \"depth\": 12, \"width\": 768, \"heads\": 12,"
+               "\"ff\": 3072, \"vocabulary\": 50257, \"context\": 1024, \"norm\": \"layer\","
+               "\"positions\": \"learned\", \"tied\": true, \"fused_qkv\": true,"
+               "\"qkv_bias\": true, \"attention_bias\": true, \"ff_bias\": true},"
+               "\"precision\": \"bf16\", \"micro_batch_sequences\": 3}",
                &lh_backend_phantom, false, 1);
   gradient(&a);
   gradient(&b);
@@ -93,8 +97,8 @@ static const struct {
   double weights, attention, positions;
 } shapes[] = {
     {"llama-2-7b", 32 * (4 * 4096. * 4096 + 3 * 4096. * 11008) + 32000 * 4096., 32 * 4096., 512},
-    {"llama-2-70b",
-     80 * (2 * 8192. * 8192 + 2 * 8192. * 1024 + 3 * 8192. * 28672) + 32000 * 8192., 80 * 8192., 512},
+    {"llama-2-70b", 80 * (2 * 8192. * 8192 + 2 * 8192. * 1024 + 3 * 8192. * 28672) + 32000 * 8192.,
+     80 * 8192., 512},
     {"gpt-neo-125m", 12 * 12 * 768. * 768 + 50257 * 768., 12 * 768., 512},
     {"olmo-300m", 16 * 16 * 1024. * 1024 + 50304 * 1024., 16 * 1024., 512},
     {"t5-base", 12 * (4 + 8 + 8 + 8) * 768. * 768 + 32128 * 768., 12 * (2 + 1 + 2) * 768., 512},
@@ -128,8 +132,10 @@ static void check_cost_only(void)
 {
   fixture f;
   lh_loss loss = {0};
-  fixture_open(&f, "{\"model\": {\"kind\": \"shape\", \"depth\": 1, \"width\": 8, \"heads\": 2,"
-                   "\"ff\": 8, \"vocabulary\": 8, \"context\": 8}}", &lh_backend_cpu, false, 1);
+  fixture_open(&f,
+               "{\"model\": {\"kind\": \"shape\", \"depth\": 1, \"width\": 8, \"heads\": 2,"
+               "\"ff\": 8, \"vocabulary\": 8, \"context\": 8}}",
+               &lh_backend_cpu, false, 1);
   const lh_status status =
       lh_model_gradient(f.model, f.device, f.layer, f.dlayer, &f.batch, 1, NULL, &loss);
   CHECK(status == LH_EUNSUPPORTED && strstr(lh_fail_text(), "\"cost\""), "status %d: %s", status,

@@ -120,18 +120,28 @@ int main(void)
   check("gpt, untied, biases", GPT(", \"tied\": false"), 11);
   check("gpt, tied, no bias", GPT(", \"bias\": false"), 11);
   check("gpt, untied, no bias", GPT(", \"tied\": false, \"bias\": false"), 11);
-  check("mlp, gelu", "{\"model\": {\"kind\": \"mlp\", \"inputs\": 13, \"hidden\": [7, 5],"
-                     "\"classes\": 3, \"activation\": \"gelu\"}, \"precision\": \"f64\","
-                     "\"micro_batch_sequences\": 9}", 3);
-  check("mlp, relu", "{\"model\": {\"kind\": \"mlp\", \"inputs\": 13, \"hidden\": [17],"
-                     "\"classes\": 3}, \"precision\": \"f64\", \"micro_batch_sequences\": 5}", 3);
-  check("logistic", "{\"model\": {\"kind\": \"mlp\", \"inputs\": 13, \"hidden\": [],"
-                    "\"classes\": 4}, \"precision\": \"f64\", \"micro_batch_sequences\": 5}", 4);
-  check("quadratic", "{\"model\": \"quadratic\", \"precision\": \"f64\", \"start\": [1, -2, 3],"
-                     "\"curvature\": [[1, 2, 3], [0.5, 0.25, 4]], \"layers\": [1, 2],"
-                     "\"samples\": [[[1, 1, 1]], [[0, 5, 1], [-1, 0.5, 2]]]}", 0);
-  check("gradients", "{\"model\": \"gradients\", \"precision\": \"f64\", \"start\": [1, -2, 3, 4],"
-                     "\"shape\": [2, 2], \"layers\": \"rows\","
-                     "\"gradients\": [[[1, 1, 1, 1]], [[0, 5, 1, 2], [-1, 0.5, 2, 3]]]}", 0);
+  check("mlp, gelu",
+        "{\"model\": {\"kind\": \"mlp\", \"inputs\": 13, \"hidden\": [7, 5],"
+        "\"classes\": 3, \"activation\": \"gelu\"}, \"precision\": \"f64\","
+        "\"micro_batch_sequences\": 9}",
+        3);
+  check("mlp, relu",
+        "{\"model\": {\"kind\": \"mlp\", \"inputs\": 13, \"hidden\": [17],"
+        "\"classes\": 3}, \"precision\": \"f64\", \"micro_batch_sequences\": 5}",
+        3);
+  check("logistic",
+        "{\"model\": {\"kind\": \"mlp\", \"inputs\": 13, \"hidden\": [],"
+        "\"classes\": 4}, \"precision\": \"f64\", \"micro_batch_sequences\": 5}",
+        4);
+  check("quadratic",
+        "{\"model\": \"quadratic\", \"precision\": \"f64\", \"start\": [1, -2, 3],"
+        "\"curvature\": [[1, 2, 3], [0.5, 0.25, 4]], \"layers\": [1, 2],"
+        "\"samples\": [[[1, 1, 1]], [[0, 5, 1], [-1, 0.5, 2]]]}",
+        0);
+  check("gradients",
+        "{\"model\": \"gradients\", \"precision\": \"f64\", \"start\": [1, -2, 3, 4],"
+        "\"shape\": [2, 2], \"layers\": \"rows\","
+        "\"gradients\": [[[1, 1, 1, 1]], [[0, 5, 1, 2], [-1, 0.5, 2, 3]]]}",
+        0);
   return check_report("gradients");
 }

@@ -55,8 +55,8 @@ static void check_order(const char *text, const char *expected)
   for (size_t at = 1; at <= calls; at++) {
     trace = (struct trace){.fail_at = at};
     const lh_status status = pass(&f, &trace);
-    CHECK(status == LH_EINTERRUPTED && trace.calls == at, "call %zu: status %d after %zu calls",
-          at, status, trace.calls);
+    CHECK(status == LH_EINTERRUPTED && trace.calls == at, "call %zu: status %d after %zu calls", at,
+          status, trace.calls);
     CHECK(lh_device_allocated_bytes(f.device) == before, "call %zu: memory is left behind", at);
   }
   fixture_close(&f);
