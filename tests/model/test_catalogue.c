@@ -102,6 +102,22 @@ static void check_t5_blocks(void)
   lh_model_free(model);
 }
 
+/* Options of the GPT that no entry uses: 2 V C + T C + L (12 C^2 + 2 C) + C, without any bias. */
+static void check_options(void)
+{
+  lh_json_document *document = NULL;
+  lh_model *model = NULL;
+  const lh_json spec = fixture_json(
+      &document, "{\"kind\": \"gpt\", \"depth\": 3, \"width\": 20, \"heads\": 5,"
+                 "\"vocabulary\": 31, \"context\": 17, \"bias\": false, \"tied\": false}");
+  REQUIRE_OK(lh_model_new(spec, "f32", &model));
+  const size_t expected = 2 * 31 * 20 + 17 * 20 + 3 * (12 * 400 + 2 * 20) + 20;
+  CHECK(model->layout.elements == expected && model->layout.parameters == 2 + 3 * 6 + 2,
+        "got %zu, expected %zu", model->layout.elements, expected);
+  lh_model_free(model);
+  lh_json_document_free(document);
+}
+
 static void check_wrong_size(void)
 {
   lh_json_document *document = NULL;
@@ -133,6 +149,7 @@ int main(void)
   check_sizes();
   check_entries();
   check_t5_blocks();
+  check_options();
   check_wrong_size();
   check_print();
   return check_report("catalogue");

@@ -85,7 +85,7 @@ static void check_two_descriptions(void)
   CHECK_NEAR(lh_device_total_flop(b.device) / lh_device_total_flop(a.device), 1, 1e-4, "flop");
   CHECK_NEAR(lh_device_total_bytes(b.device) / lh_device_total_bytes(a.device), 1, 0.01, "bytes");
   CHECK_NEAR((double)lh_device_peak_bytes(b.device) / (double)lh_device_peak_bytes(a.device), 1,
-             0.1, "memory"); /* the shape also keeps what the two projections write */
+             0.01, "memory");
   fixture_close(&a);
   fixture_close(&b);
 }

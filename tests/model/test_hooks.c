@@ -92,6 +92,48 @@ static void check_layout(const char *text)
   fixture_close(&f);
 }
 
+/* Starting values: the stated deviation, ones and zeros, and the seed's. A sample deviation of n
+ * values errs by 1 / sqrt(2n), a mean by 1 / sqrt(n); five of these are allowed. */
+static void check_start(void)
+{
+  fixture f;
+  fixture_open(&f, "{\"model\": {\"kind\": \"gpt\", \"depth\": 2, \"width\": 24}}", &lh_backend_cpu,
+               false, 1);
+  const lh_layout *layout = &f.model->layout;
+  double *first = fixture_values(&f.parameters);
+  for (size_t i = 0; i < layout->parameters; i++) {
+    const lh_parameter *p = &layout->parameter[i];
+    const double *x = first + layout->layer[p->layer].offset + p->offset;
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < p->elements; k++) {
+      sum += x[k];
+      squares += x[k] * x[k];
+    }
+    const double n = (double)p->elements, deviation = sqrt(squares / n);
+    const bool vector = p->dims == 1,
+               residual = strstr(p->name, "down.weight") || strstr(p->name, "projection.weight");
+    const double wanted = residual ? 0.01 : 0.02; /* 0.02 / sqrt(2 * 2) */
+    if (vector)
+      CHECK(sum == (strstr(p->name, "weight") ? n : 0) && squares == fabs(sum), "%s starts at %g",
+            p->name, x[0]);
+    else
+      CHECK(fabs(deviation / wanted - 1) < 5 / sqrt(2 * n) && fabs(sum / n) < 5 * wanted / sqrt(n),
+            "%s: deviation %g, mean %g", p->name, deviation, sum / n);
+  }
+  REQUIRE_OK(lh_model_start(f.model, f.layer, 2));
+  double *second = fixture_values(&f.parameters);
+  CHECK(memcmp(first, second, 256 * 24 * sizeof *first), "two seeds, one start");
+  REQUIRE_OK(lh_model_start(f.model, f.layer, 1));
+  free(second);
+  second = fixture_values(&f.parameters);
+  CHECK(!memcmp(first, second, layout->elements * sizeof *first), "one seed, two starts");
+  CHECK(lh_device_total_flop(f.device) == 0 && lh_device_total_bytes(f.device) == 0,
+        "starting values were charged");
+  free(first);
+  free(second);
+  fixture_close(&f);
+}
+
 #define TIED "{\"model\": {\"kind\": \"gpt\", \"depth\": 2, \"width\": 8, \"heads\": 2}}"
 #define UNTIED                                                                                     \
   "{\"model\": {\"kind\": \"gpt\", \"depth\": 2, \"width\": 8, \"heads\": 2, \"tied\": false}}"
@@ -120,5 +162,6 @@ int main(void)
   check_layout("{\"model\": {\"kind\": \"mlp\", \"hidden\": [5, 4]}}");
   check_layout("{\"model\": \"quadratic\", \"start\": [1, 2, 3, 4, 5, 6], \"shape\": [2, 3],"
                "\"curvature\": [1, 1, 1, 1, 1, 1], \"optimum\": [[0, 0, 0, 0, 0, 0]]}");
+  check_start();
   return check_report("hooks");
 }
