@@ -82,6 +82,18 @@ static bool is_identity(const lh_outcome *outcome, size_t column)
   return is_swept(outcome, column);
 }
 
+bool lh_outcome_same_identity(const lh_outcome *outcome, size_t a, size_t b)
+{
+  const lh_frame *frame = &outcome->rows;
+  if (strcmp(lh_outcome_text(outcome, a, "method"), lh_outcome_text(outcome, b, "method")) != 0)
+    return false;
+  for (size_t column = 0; column < frame->columns; column++)
+    if (is_identity(outcome, column) &&
+        strcmp(lh_frame_text(frame, a, column), lh_frame_text(frame, b, column)) != 0)
+      return false;
+  return true;
+}
+
 static bool differs(const lh_outcome *outcome, const bool *included, size_t column)
 {
   const char *first = NULL;
@@ -114,4 +126,31 @@ void lh_outcome_describe(const lh_outcome *outcome, const bool *included, size_t
     else
       lh_text_append(text, "%s %s", dot ? dot + 1 : name, value);
   }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------ */
+
+const char *lh_grouping_name(const lh_grouping *grouping, size_t row)
+{
+  return grouping->by_part ? lh_outcome_group(grouping->outcome, row)
+                           : lh_outcome_text(grouping->outcome, row, "workload");
+}
+
+lh_grouping lh_grouping_of(const lh_outcome *outcome)
+{
+  for (size_t a = 0; a < outcome->rows.rows; a++)
+    for (size_t b = 0; b < a; b++)
+      if (!lh_outcome_is(outcome, a, "part", lh_outcome_text(outcome, b, "part")) &&
+          lh_outcome_is(outcome, a, "mode", lh_outcome_text(outcome, b, "mode")) &&
+          lh_outcome_same_identity(outcome, a, b))
+        return (lh_grouping){outcome, true};
+  return (lh_grouping){outcome, false};
+}
+
+bool lh_grouping_first(const lh_grouping *grouping, size_t row)
+{
+  for (size_t i = 0; i < row; i++)
+    if (strcmp(lh_grouping_name(grouping, i), lh_grouping_name(grouping, row)) == 0)
+      return false;
+  return true;
 }

@@ -64,10 +64,10 @@ static bool drawable(const struct kind *kind, double x, double y)
 }
 
 /* Rows of one group that this kind of picture can show. */
-static void include_rows(struct drawing *d, const char *group)
+static void include_rows(struct drawing *d, const lh_grouping *grouping, const char *group)
 {
   for (size_t row = 0; row < d->outcome->rows.rows; row++) {
-    const bool here = strcmp(lh_outcome_group(d->outcome, row), group) == 0;
+    const bool here = strcmp(lh_grouping_name(grouping, row), group) == 0;
     const char *mode = d->kind->x_column ? "cost" : "train";
     d->included[row] =
         here && lh_outcome_is(d->outcome, row, "mode", mode) &&
@@ -238,14 +238,15 @@ static lh_status draw_pages(const lh_figure *figure, const char *plots, lh_text 
   return LH_OK;
 }
 
-static lh_status draw_group(const lh_outcome *outcome, const struct kind *kind, const char *group,
+static lh_status draw_group(const lh_grouping *grouping, const struct kind *kind, const char *group,
                             const char *plots, lh_text *paths)
 {
-  struct drawing d = {
-      .outcome = outcome, .kind = kind, .included = calloc(outcome->rows.rows + 1, sizeof(bool))};
+  struct drawing d = {.outcome = grouping->outcome,
+                      .kind = kind,
+                      .included = calloc(grouping->outcome->rows.rows + 1, sizeof(bool))};
   if (!d.included)
     return lh_fail(LH_ENOMEM, "no memory for a picture");
-  include_rows(&d, group);
+  include_rows(&d, grouping, group);
   lh_status status = LH_OK;
   if (!kind->x_column || several_x(&d))
     status = fill_figure(&d, group);
@@ -256,19 +257,12 @@ static lh_status draw_group(const lh_outcome *outcome, const struct kind *kind, 
   return status;
 }
 
-static bool first_of_group(const lh_outcome *outcome, size_t row)
-{
-  for (size_t i = 0; i < row; i++)
-    if (strcmp(lh_outcome_group(outcome, i), lh_outcome_group(outcome, row)) == 0)
-      return false;
-  return true;
-}
-
 static lh_status draw_all(const lh_outcome *outcome, const char *plots, lh_text *paths)
 {
+  const lh_grouping grouping = lh_grouping_of(outcome);
   for (size_t row = 0; row < outcome->rows.rows; row++)
-    for (size_t i = 0; first_of_group(outcome, row) && i < sizeof kinds / sizeof *kinds; i++)
-      LH_TRY(draw_group(outcome, &kinds[i], lh_outcome_group(outcome, row), plots, paths));
+    for (size_t i = 0; lh_grouping_first(&grouping, row) && i < sizeof kinds / sizeof *kinds; i++)
+      LH_TRY(draw_group(&grouping, &kinds[i], lh_grouping_name(&grouping, row), plots, paths));
   return LH_OK;
 }
 

@@ -3,8 +3,8 @@
  *   loss-*             loss against virtual time, one line per method, one panel per platform
  *   step-time-*        predicted wall-clock per step against node count, a panel per bandwidth
  *   step-bandwidth-*   the same against bandwidth, a panel per node count
- * One set per part of the experiment. What varies beside method and x makes panels; at most
- * LH_PLOT_PANELS go on one picture, further ones on NAME-2 and so on.
+ * One set per workload, or per part where two parts hold the same scenario. What varies beside
+ * method and x makes panels; at most LH_PLOT_PANELS go on one picture, further ones on NAME-2, ...
  */
 #ifndef LH_ANALYSIS_PLOT_H
 #define LH_ANALYSIS_PLOT_H

@@ -9,7 +9,7 @@
 #include "sim/cli/cluster_flags.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sizes.h"
-#include "sim/net/collective.h"
+#include "sim/runner/measure.h"
 #include "sim/runner/pool.h"
 
 struct values {
@@ -34,65 +34,15 @@ struct work {
   char reason[1024]; /* of the first job that failed */
 };
 
-/* ---- one collective, in a process of its own --------------------------------------------------- */
-
-struct session {
-  lh_engine *engine;
-  const lh_collective *collective;
-  lh_gate *gate;
-  size_t left;
-};
-
-static void member_done(void *arg, size_t member)
-{
-  struct session *s = arg;
-  (void)member;
-  if (--s->left == 0)
-    lh_gate_open(s->gate);
-}
-
-static void start_and_wait(void *arg)
-{
-  struct session *s = arg;
-  const lh_status status = lh_collective_start(s->engine, s->collective, member_done, s);
-  if (status != LH_OK)
-    lh_engine_abort(s->engine, status);
-  else
-    lh_gate_wait(s->gate);
-}
-
-static lh_status measure(const struct work *work, const lh_collective *collective, double *time_s)
-{
-  struct session s = {.collective = collective, .left = collective->n};
-  LH_TRY(lh_engine_open(work->platform, work->flow_model, 1, &s.engine));
-  s.gate = lh_gate_new(s.engine);
-  LH_TRY(s.gate ? LH_OK : lh_fail(LH_ENOMEM, "no memory for a gate"));
-  LH_TRY(lh_engine_spawn(s.engine, "collective", start_and_wait, &s));
-  LH_TRY(lh_engine_run(s.engine));
-  *time_s = lh_engine_now_s(s.engine);
-  return s.left ? lh_fail(LH_EINTERNAL, "%zu of %zu ranks did not finish", s.left, collective->n)
-                : LH_OK; /* the process ends here: what is left is the system's to free */
-}
-
-/* No simulation may beat what the fabric allows; 1e-9 is for rounding in sums of many terms. */
-static lh_status check_sense(const struct job *job, double time_s)
-{
-  const lh_collective *c = &job->collective;
-  if (!isfinite(time_s) || time_s < job->lower_bound_s * (1 - 1e-9) ||
-      (time_s <= 0 && c->bytes > 0 && c->n > 1))
-    return lh_fail(LH_EINTERNAL,
-                   "%s, %s, %.0f bytes: it took %.9g s, less than the lower bound %.9g s",
-                   lh_collective_names[c->kind], lh_algorithm_names[c->algorithm], c->bytes, time_s,
-                   job->lower_bound_s);
-  return LH_OK;
-}
+/* ---- jobs -------------------------------------------------------------------------------------- */
 
 static lh_status run_job(void *arg, size_t index)
 {
   const struct work *work = arg;
   double time_s = NAN;
-  LH_TRY(measure(work, &work->job[index].collective, &time_s));
-  LH_TRY(check_sense(&work->job[index], time_s));
+  const struct job *job = &work->job[index];
+  LH_TRY(lh_collective_measure_s(work->platform, work->flow_model, &job->collective, &time_s));
+  LH_TRY(lh_collective_check_time(&job->collective, job->lower_bound_s, time_s));
   work->time_s[index] = time_s;
   return LH_OK;
 }

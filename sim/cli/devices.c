@@ -48,7 +48,10 @@ static lh_status print_json(cJSON *tree)
 
 static const char *tera(char *buffer, size_t size, double rate)
 {
-  snprintf(buffer, size, rate > 0 ? "%.4g" : "", rate / 1e12);
+  if (rate > 1e24)
+    snprintf(buffer, size, "any");
+  else
+    snprintf(buffer, size, rate > 0 ? "%.4g" : "", rate / 1e12);
   return buffer;
 }
 
