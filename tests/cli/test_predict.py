@@ -134,6 +134,18 @@ class Mistakes(CliCase):
         self.bad(lambda s: s["run"].update(steps=1.5), "run.steps", "found 1.5", "whole number")
         self.bad(lambda s: s["workload"].update(model="gpt2-124n"), "gpt2-124n", "gpt2-124m")
 
+    def test_what_the_host_does_not_have(self):
+        train = ["predict", "--platform", "star", "--method", "ddp", "--mode", "train", "--workload"]
+        gpt = {"kind": "gpt", "depth": 1, "width": 16, "heads": 2, "context": 16}
+        self.refused([*train, json.dumps({"model": gpt, "sequence_tokens": 16,
+                                          "data": {"kind": "text", "path": "/nope"}})],
+                     "workload.data.path", '"/nope"')
+        self.refused([*train, json.dumps({"model": {"kind": "mlp", "hidden": [8]},
+                                          "data": {"kind": "images", "path": "/nope"}})],
+                     "workload.data.path", "dataset-fashion-mnist")
+        self.refused([*train, "gpt2-1.5b", "--set", "workload.data.kind=synthetic", "--set",
+                      "platform.nodes=4096"], "4096 ranks", "of this host")
+
     def test_sweeps_belong_to_run(self):
         self.bad(lambda s: s["run"].update(seed={"sweep": [1, 2]}), "run.seed", "longhaul run")
         self.bad(lambda s: s.update(methods=[{"name": "ddp"}, {"name": "demo"}]) or
