@@ -198,6 +198,12 @@ static lh_status read_data(const struct reading *r, bool with_data)
     return lh_json_fail(node, "found data, but \"%s\" is its own", kind->name);
   if (lh_json_present(node))
     LH_TRY(lh_json_expect_object(node));
+  if (with_data && !kind->batch_form && !kind->explicit_problem)
+    return lh_json_fail(
+        lh_json_get(r->node, "model"),
+        "found \"%s\", which can be costed but not trained, allowed: another model, "
+        "or run.mode \"cost\"",
+        r->workload->name);
   if (!with_data || !kind->batch_form)
     return LH_OK;
   LH_TRY(lh_json_present(node) ? lh_data_new(node, &r->workload->data)
@@ -229,19 +235,17 @@ void lh_workload_fini(lh_workload *workload)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-lh_status lh_workload_check_ranks(const lh_workload *workload, size_t ranks)
+lh_status lh_workload_check_ranks(const lh_workload *workload, lh_json node, size_t ranks)
 {
   const lh_model *model = workload->model;
   const size_t stated = model->kind->ranks ? model->kind->ranks(model->self) : 0;
   if (stated && stated != ranks)
-    return lh_fail(LH_EINVAL, "workload: \"%s\" is stated for %zu ranks, but there are %zu",
-                   workload->name, stated, ranks);
+    return lh_json_fail(node, "found \"%s\" with rows for %zu ranks, allowed: rows for %zu",
+                        workload->name, stated, ranks);
   const size_t times = workload->micro_batch_times;
   if (times > 1 && times != ranks)
-    return lh_fail(LH_EINVAL,
-                   "workload.micro_batch_time: found %zu times, allowed: 1, or one for "
-                   "each of %zu ranks",
-                   times, ranks);
+    return lh_json_fail(lh_json_get(node, "micro_batch_time"),
+                        "found %zu times, allowed: 1, or one for each of %zu ranks", times, ranks);
   return LH_OK;
 }
 

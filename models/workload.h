@@ -42,9 +42,9 @@ lh_status lh_workload_read(lh_json node, const char *catalogue_folder, bool with
                            lh_workload *workload);
 void lh_workload_fini(lh_workload *workload);
 
-/* LH_EINVAL unless rows given per rank (optimum, samples, gradients, micro_batch_time) are for
- * exactly so many ranks. */
-lh_status lh_workload_check_ranks(const lh_workload *workload, size_t ranks);
+/* LH_EINVAL, at `node` (the workload object), unless rows given per rank (optimum, samples,
+ * gradients, micro_batch_time) are for exactly so many ranks. */
+lh_status lh_workload_check_ranks(const lh_workload *workload, lh_json node, size_t ranks);
 
 /* Tokens (for images: examples) of one optimizer step of one rank. */
 size_t lh_workload_tokens_per_step(const lh_workload *workload);
