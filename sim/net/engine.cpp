@@ -49,18 +49,20 @@ constexpr size_t tcp_caps = 32;
 struct stopped {
 };
 
-/* SimGrid's routes are what the engine says they are. */
+/* SimGrid's routes are what the engine says they are: of the message that starts, and of the
+ * acknowledgements that LV08 lets flow against it. */
 struct zone final : routing::NetZoneImpl {
-  std::vector<simgrid::kernel::resource::StandardLinkImpl *> route; /* of the message to start */
-  double latency_s = 0.0;
+  std::vector<simgrid::kernel::resource::StandardLinkImpl *> forth, back;
+  double latency_s = 0.0; /* forth */
+  const routing::NetPoint *sender = nullptr;
 
   explicit zone(const std::string &name) : NetZoneImpl(name)
   {
   }
-  void get_local_route(const routing::NetPoint *, const routing::NetPoint *, routing::Route *into,
-                       double *latency) override
+  void get_local_route(const routing::NetPoint *src, const routing::NetPoint *,
+                       routing::Route *into, double *latency) override
   {
-    into->link_list_ = route;
+    into->link_list_ = src == sender ? forth : back;
     if (latency)
       *latency += latency_s;
   }
@@ -109,11 +111,12 @@ struct lh_engine {
   s4u::Host *host, *other;       /* every actor's host; the other end of every tcp flow */
   std::vector<s4u::Link *> link; /* tcp: the platform's links */
   std::vector<s4u::Link *> cap_link;
-  std::vector<double> cap_Bps;    /* of the cap links in use */
-  uint64_t messages;              /* so far */
-  std::vector<double> sent_bytes; /* (2 ranks) so far, by rank: to other nodes, inside the node */
-  size_t actors;                  /* that have not ended */
-  size_t tcp_flows;               /* in SimGrid's hands */
+  std::vector<double> cap_Bps;     /* of the cap links in use */
+  uint64_t messages;               /* so far */
+  std::vector<double> sent_bytes;  /* (2 ranks) so far, by rank: to other nodes, inside the node */
+  size_t actors;                   /* that have not ended */
+  size_t tcp_flows;                /* in SimGrid's hands */
+  std::vector<s4u::CommPtr> ended; /* tcp flows that SimGrid may still be talking about */
   lh_status status;
 };
 
@@ -189,6 +192,7 @@ struct tcp_message {
   double bytes, cap_Bps, latency_factor;
   void (*done)(void *arg);
   void *arg;
+  s4u::CommPtr comm; /* SimGrid does not hold it for us */
 };
 
 s4u::Link *cap_link(lh_engine *engine, double cap_Bps)
@@ -204,15 +208,24 @@ s4u::Link *cap_link(lh_engine *engine, double cap_Bps)
   return link;
 }
 
+lh_status tcp_links(const lh_engine *engine, size_t src_rank, size_t dst_rank, lh_route *route,
+                    std::vector<simgrid::kernel::resource::StandardLinkImpl *> &links)
+{
+  LH_TRY(lh_platform_route(engine->platform, src_rank, dst_rank, route));
+  links.clear();
+  for (size_t i = 0; i < route->links; i++)
+    links.push_back(engine->link[route->link[i]]->get_impl());
+  return LH_OK;
+}
+
 lh_status tcp_route(const tcp_message *message)
 {
   lh_engine *engine = message->engine;
+  zone *network = engine->network;
   lh_route route;
-  LH_TRY(lh_platform_route(engine->platform, message->src_rank, message->dst_rank, &route));
-  engine->network->route.clear();
-  for (size_t i = 0; i < route.links; i++)
-    engine->network->route.push_back(engine->link[route.link[i]]->get_impl());
-  engine->network->latency_s = route.latency_s * message->latency_factor;
+  LH_TRY(tcp_links(engine, message->dst_rank, message->src_rank, &route, network->back));
+  LH_TRY(tcp_links(engine, message->src_rank, message->dst_rank, &route, network->forth));
+  network->latency_s = route.latency_s * message->latency_factor;
   const double cap_Bps = std::fmin(route.cap_Bps, message->cap_Bps);
   if (std::isinf(cap_Bps))
     return LH_OK;
@@ -220,7 +233,7 @@ lh_status tcp_route(const tcp_message *message)
   if (!link)
     return lh_fail(LH_EUNSUPPORTED, "network: tcp flows have more than %zu different caps",
                    tcp_caps);
-  engine->network->route.push_back(link->get_impl());
+  network->forth.push_back(link->get_impl());
   return LH_OK;
 }
 
@@ -229,6 +242,7 @@ void tcp_done(tcp_message *message)
   message->engine->tcp_flows--;
   void (*done)(void *arg) = message->done;
   void *arg = message->arg;
+  message->engine->ended.push_back(std::move(message->comm));
   delete message;
   done(arg);
 }
@@ -243,10 +257,12 @@ void tcp_begin(void *arg)
     delete message;
     return;
   }
+  message->engine->ended.clear();
   s4u::CommPtr comm = s4u::Comm::sendto_init(message->engine->host, message->engine->other);
   comm->set_payload_size(static_cast<uint64_t>(std::fmax(1.0, std::ceil(message->bytes))));
   comm->set_data(message);
   message->engine->tcp_flows++;
+  message->comm = comm;
   comm->start();
 }
 
@@ -336,6 +352,7 @@ void build(lh_engine *engine)
   s4u::NetZone *network = engine->network->get_iface();
   engine->host = add_host(network, "ranks");
   engine->other = add_host(network, "others");
+  engine->network->sender = engine->host->get_netpoint();
   if (tcp) {
     make_tcp_links(engine, network);
     watch_tcp();
@@ -512,7 +529,8 @@ extern "C" void lh_engine_send(lh_engine *engine, size_t src_rank, size_t dst_ra
   const double factor = lh_variation_draw(&platform->latency_variation, engine->options.seed,
                                           LH_PURPOSE_LATENCY, engine->messages++, src_rank);
   if (engine->options.flow_model == LH_FLOW_TCP) {
-    tcp_send(engine, {engine, src_rank, dst_rank, bytes, cap_Bps, factor, done, arg}, delay_s);
+    tcp_send(engine, {engine, src_rank, dst_rank, bytes, cap_Bps, factor, done, arg, nullptr},
+             delay_s);
     return;
   }
   lh_route route;

@@ -17,7 +17,7 @@
 static inline lh_platform *net_platform(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* A platform from JSON text; the test ends when it is refused. */
+/* A platform from JSON text, with ' for "; the test ends when it is refused. */
 static inline lh_platform *net_platform(const char *format, ...)
 {
   static char text[65536];
@@ -25,6 +25,9 @@ static inline lh_platform *net_platform(const char *format, ...)
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  for (char *c = text; *c; c++)
+    if (*c == '\'')
+      *c = '"';
   lh_json_document *document;
   lh_platform *platform;
   REQUIRE_OK(lh_json_read_text("test", text, &document));
@@ -37,8 +40,8 @@ static inline lh_platform *net_platform(const char *format, ...)
 /* n nodes of one accelerator at one switch; two are 2 * latency_us apart. */
 static inline lh_platform *net_star(size_t nodes, double bandwidth_MBps, double latency_us)
 {
-  return net_platform("{\"name\": \"star\", \"nodes\": %zu, \"network\": {\"topology\": \"star\", "
-                      "\"bandwidth\": \"%.17gMB/s\", \"latency\": \"%.17gus\"}}",
+  return net_platform("{'name': 'star', 'nodes': %zu, 'network': {'topology': 'star', "
+                      "'bandwidth': '%.17gMB/s', 'latency': '%.17gus'}}",
                       nodes, bandwidth_MBps, latency_us);
 }
 
@@ -123,6 +126,31 @@ static inline void net_fork(void (*test)(void *arg), void *arg)
   int status = 0;
   waitpid(child, &status, 0);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a case failed (wait status %d)", status);
+}
+
+/* What the function returns in a child process; NAN when it does not get there. */
+static inline double net_fork_double(double (*measure)(void *arg), void *arg)
+{
+  int ends[2];
+  double value = NAN;
+  CHECK(pipe(ends) == 0, "pipe");
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    check_failures = 0;
+    value = measure(arg);
+    const bool written = write(ends[1], &value, sizeof value) == sizeof value;
+    fflush(NULL);
+    _exit(written && !check_failures ? 0 : 1);
+  }
+  close(ends[1]);
+  const bool got = read(ends[0], &value, sizeof value) == sizeof value;
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(got && WIFEXITED(status) && WEXITSTATUS(status) == 0, "a case failed (wait status %d)",
+        status);
+  return value;
 }
 
 /* One collective alone on its platform, in this process: seconds until the last member ended. */

@@ -251,13 +251,13 @@ static void groups_on_nodes(void)
   static const size_t shapes[][2] = {{1, 5}, {2, 2}, {2, 4}, {3, 2}, {4, 3}, {5, 4}, {3, 8}};
   for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
     const size_t k = shapes[i][0], g = shapes[i][1], n = k * g;
-    lh_platform *platform = net_platform(
-        "{\"name\": \"nodes\", \"nodes\": %zu, \"accelerators_per_node\": %zu, "
-        "\"network\": {\"topology\": \"star\", \"bandwidth\": \"10Gbps\", \"latency\": \"5us\", "
-        "\"in_network_reduction\": %s}, "
-        "\"fabric\": {\"kind\": \"switch\", \"bandwidth\": \"300GB/s\", \"latency\": \"1us\", "
-        "\"in_network_reduction\": %s}}",
-        k, g, i % 2 ? "true" : "false", i % 3 ? "true" : "false");
+    lh_platform *platform =
+        net_platform("{'name': 'nodes', 'nodes': %zu, 'accelerators_per_node': %zu, "
+                     "'network': {'topology': 'star', 'bandwidth': '10Gbps', 'latency': '5us', "
+                     "'in_network_reduction': %s}, "
+                     "'fabric': {'kind': 'switch', 'bandwidth': '300GB/s', 'latency': '1us', "
+                     "'in_network_reduction': %s}}",
+                     k, g, i % 2 ? "true" : "false", i % 3 ? "true" : "false");
     size_t *ranks = net_ranks(n);
     check_table(platform, n, ranks);
     for (size_t j = 0; j < n; j++) /* by turns */
