@@ -31,7 +31,8 @@ static int ascending(const void *a, const void *b)
 
 static double sgemm_flop_per_s(int m, int n, int k)
 {
-  float *a = malloc(sizeof *a * (size_t)m * (size_t)k), *b = malloc(sizeof *b * (size_t)k * (size_t)n);
+  float *a = malloc(sizeof *a * (size_t)m * (size_t)k),
+        *b = malloc(sizeof *b * (size_t)k * (size_t)n);
   float *c = malloc(sizeof *c * (size_t)m * (size_t)n);
   double fastest = 1e9;
   for (size_t i = 0; i < (size_t)m * (size_t)k; i++)
