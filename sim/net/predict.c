@@ -3,84 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/net/flows.h"
+#include "sim/net/trial.h"
 
 #define MOST_DIFFERENT_ROUNDS 32
-
-/* ---- one round ---------------------------------------------------------------------------------- */
-
-/* Messages of one round under way; each keeps what its rounds have still to wait afterwards. */
-typedef struct trial {
-  double now_s, end_s; /* end: the latest message with its remaining latencies */
-} trial;
-
-typedef struct trial_message {
-  trial *trial;
-  double after_s;
-} trial_message;
-
-static void arrived(void *arg)
-{
-  trial_message *m = arg;
-  m->trial->end_s = fmax(m->trial->end_s, m->trial->now_s + m->after_s);
-}
-
-/* Calls use() for each message of a round: its steps that send. */
-static lh_status each_message(const lh_schedule *s, size_t round, lh_round *steps,
-                              lh_status (*use)(void *arg, size_t member, const lh_step *step),
-                              void *arg)
-{
-  for (size_t m = 0; m < s->n; m++) {
-    steps->n = 0;
-    s->entry->round(s, m, round, steps);
-    for (size_t i = 0; i < steps->n; i++)
-      if (steps->step[i].send)
-        LH_TRY(use(arg, m, &steps->step[i]));
-  }
-  return LH_OK;
-}
-
-typedef struct round_trial {
-  const lh_platform *platform;
-  const lh_schedule *schedule;
-  lh_flows *flows;
-  trial trial;
-  double rounds; /* that one message stands for */
-  size_t n, capacity;
-  trial_message *message;
-} round_trial;
-
-static lh_status launch(void *arg, size_t member, const lh_step *step)
-{
-  round_trial *t = arg;
-  const lh_schedule *s = t->schedule;
-  lh_route route;
-  LH_TRY(lh_platform_route(t->platform, s->ranks[member], s->ranks[step->peer], &route));
-  const double wait_s = route.latency_s + t->platform->message_overhead_s;
-  trial_message *m = &t->message[t->n++];
-  *m = (trial_message){.trial = &t->trial, .after_s = (t->rounds - 1.0) * wait_s};
-  return lh_flows_send(t->flows, wait_s, &route, t->rounds * lh_step_bytes(s, step), route.cap_Bps,
-                       arrived, m);
-}
-
-static lh_status play(round_trial *t, size_t round, lh_round *steps, double *seconds)
-{
-  t->n = 0;
-  t->trial = (trial){0};
-  LH_TRY(each_message(t->schedule, round, steps, launch, t));
-  double next_s;
-  while (isfinite(next_s = lh_flows_next_s(t->flows, t->trial.now_s))) {
-    t->trial.now_s = fmax(t->trial.now_s, next_s);
-    void (*done)(void *arg);
-    void *arg;
-    while (lh_flows_take(t->flows, t->trial.now_s, &done, &arg))
-      done(arg);
-  }
-  if (t->flows->out_of_memory)
-    return lh_fail(LH_ENOMEM, "collective: no memory to predict it");
-  *seconds = t->trial.end_s;
-  return LH_OK;
-}
 
 /* ---- all rounds --------------------------------------------------------------------------------- */
 
@@ -92,7 +17,7 @@ static size_t different_rounds(const lh_schedule *s)
   return different;
 }
 
-static lh_status sum_rounds(round_trial *t, lh_round *steps, bool fluid, double *seconds)
+static lh_status sum_rounds(lh_trial *t, bool fluid, double *seconds)
 {
   const lh_schedule *s = t->schedule;
   const size_t different = different_rounds(s);
@@ -104,8 +29,7 @@ static lh_status sum_rounds(round_trial *t, lh_round *steps, bool fluid, double 
     if (seen % every)
       continue;
     double round_s = 0.0;
-    t->rounds = fluid ? (double)repeats : 1.0;
-    LH_TRY(play(t, round, steps, &round_s));
+    LH_TRY(lh_trial_play(t, round, fluid ? repeats : 1, &round_s));
     sum_s += fluid ? round_s : round_s * (double)repeats;
     played++;
   }
@@ -116,21 +40,13 @@ static lh_status sum_rounds(round_trial *t, lh_round *steps, bool fluid, double 
 lh_status lh_predict_s(const lh_platform *platform, const lh_schedule *s, bool fluid,
                        double *seconds)
 {
-  lh_flows flows;
-  LH_TRY(lh_flows_init(&flows, platform));
-  lh_round steps = lh_round_new(s);
-  round_trial t = {.platform = platform, .schedule = s, .flows = &flows};
-  t.message = malloc((s->n * s->most_steps + 1) * sizeof *t.message);
-  lh_status status = LH_OK;
-  if (!steps.step || !t.message)
-    status = lh_fail(LH_ENOMEM, "collective: no memory to predict a group of %zu", s->n);
+  lh_trial t;
+  lh_status status = lh_trial_init(&t, platform, s);
   if (status == LH_OK)
-    status = sum_rounds(&t, &steps, fluid, seconds);
+    status = sum_rounds(&t, fluid, seconds);
   if (status == LH_OK)
     *seconds += platform->call_overhead_s;
-  free(t.message);
-  free(steps.step);
-  lh_flows_fini(&flows);
+  lh_trial_fini(&t);
   return status;
 }
 
@@ -189,7 +105,7 @@ static lh_status least_of_rounds(least *l, lh_round *steps, double *member_s, do
     l->repeats = (double)repeats;
     for (size_t m = 0; m < s->n; m++)
       l->round_s[m] = 0.0;
-    LH_TRY(each_message(s, round, steps, add_message, l));
+    LH_TRY(lh_each_message(s, round, steps, add_message, l));
     for (size_t m = 0; m < s->n; m++)
       member_s[m] += l->round_s[m] * l->repeats;
   }
@@ -219,32 +135,4 @@ lh_status lh_least_s(const lh_platform *platform, const lh_schedule *s, double *
   free(l.link_bytes);
   free(l.round_s);
   return status;
-}
-
-/* ---- may it be fluid ---------------------------------------------------------------------------- */
-
-lh_status lh_fluid_check(const lh_platform *platform, const lh_schedule *s)
-{
-  if (!s->entry->fluid)
-    return lh_fail(LH_EUNSUPPORTED,
-                   "%s by %s: no fluid timing, its rounds differ; allowed: exact, or ring or "
-                   "hierarchical",
-                   lh_collective_names[s->kind], lh_algorithm_names[s->entry->algorithm]);
-  if (s->n == 1 || s->rounds < 2)
-    return LH_OK;
-  if (platform->latency_variation.kind != LH_VARIATION_NONE)
-    return lh_fail(LH_EUNSUPPORTED,
-                   "%s: no fluid timing where latencies vary: every round waits "
-                   "for the slowest message; allowed: exact",
-                   lh_collective_names[s->kind]);
-  double exact_s, fluid_s;
-  LH_TRY(lh_predict_s(platform, s, false, &exact_s));
-  LH_TRY(lh_predict_s(platform, s, true, &fluid_s));
-  if (fabs(fluid_s - exact_s) > 0.01 * exact_s)
-    return lh_fail(LH_EUNSUPPORTED,
-                   "%s by %s: no fluid timing here: hops of different latency share links, and it "
-                   "would say %g s where exact says %g s; allowed: exact",
-                   lh_collective_names[s->kind], lh_algorithm_names[s->entry->algorithm], fluid_s,
-                   exact_s);
-  return LH_OK;
 }
