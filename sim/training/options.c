@@ -169,21 +169,16 @@ static void append_names(lh_text *text, const char *const *names)
     lh_text_append(text, "%s%s", i ? " | " : "", names[i]);
 }
 
-static void append_limit(lh_text *text, double limit)
-{
-  if (isfinite(limit) && fabs(limit) < 1e15)
-    lh_text_append(text, "%g", limit);
-}
-
 static void append_range(lh_text *text, const lh_option *option)
 {
   const bool bounded = isfinite(option->high) && option->high < 1e15;
-  lh_text_append(text, option->open_low ? "above " : bounded ? "" : "at least ");
-  append_limit(text, option->low);
-  if (bounded) {
-    lh_text_append(text, option->open_low ? ", %s " : "..", option->open_high ? "below" : "up to");
-    append_limit(text, option->high);
+  if (!bounded || option->open_low || option->open_high) {
+    lh_text_append(text, option->open_low ? "above %g" : "at least %g", option->low);
+    if (bounded)
+      lh_text_append(text, option->open_high ? ", below %g" : ", at most %g", option->high);
+    return;
   }
+  lh_text_append(text, "%g..%g", option->low, option->high);
 }
 
 static void append_allowed(lh_text *text, const lh_option *option)
