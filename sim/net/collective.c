@@ -6,9 +6,6 @@
 #include "sim/net/executor.h"
 #include "sim/net/predict.h"
 
-/* `auto` times by single messages up to here, a fraction of a second of the host's time. */
-#define AFFORDABLE_MESSAGES 200000.0
-
 const char *const lh_collective_names[] = {[LH_ALL_REDUCE] = "all-reduce",
                                            [LH_REDUCE_SCATTER] = "reduce-scatter",
                                            [LH_ALL_GATHER] = "all-gather",
@@ -109,7 +106,7 @@ static lh_status resolve_timing(const lh_platform *platform, const lh_schedule *
   if (asked == LH_TIMING_FLUID)
     return lh_fluid_check(platform, s);
   if (asked == LH_TIMING_AUTO) {
-    const bool affordable = lh_schedule_messages(s) <= AFFORDABLE_MESSAGES;
+    const bool affordable = lh_schedule_messages(s) <= LH_AFFORDABLE_MESSAGES;
     const bool fluid = !affordable && lh_fluid_check(platform, s) == LH_OK;
     *timing = fluid ? LH_TIMING_FLUID : LH_TIMING_EXACT;
   }
@@ -132,7 +129,7 @@ static lh_status judge(const lh_platform *platform, const lh_collective *c, cand
   if (status == LH_OK) {
     found->algorithm = c->algorithm;
     found->affordable =
-        found->timing == LH_TIMING_FLUID || lh_schedule_messages(&s) <= AFFORDABLE_MESSAGES;
+        found->timing == LH_TIMING_FLUID || lh_schedule_messages(&s) <= LH_AFFORDABLE_MESSAGES;
     found->seconds = INFINITY;
     /* What nobody can afford to run is not predicted either, unless it is the only one. */
     if (found->affordable)
@@ -150,6 +147,13 @@ static bool better(const candidate *a, const candidate *b)
   return a->seconds < b->seconds * (1.0 - 1e-9);
 }
 
+static bool is_candidate(const lh_algorithm_entry *entry, const lh_collective *asked)
+{
+  if (asked->algorithm != LH_ALGORITHM_AUTO)
+    return entry->algorithm == asked->algorithm && entry->kinds & LH_KIND(asked->kind);
+  return entry->kinds & ~entry->on_request & LH_KIND(asked->kind);
+}
+
 lh_status lh_collective_resolve(const lh_platform *platform, const lh_collective *collective,
                                 lh_algorithm *algorithm, lh_timing *timing)
 {
@@ -160,8 +164,7 @@ lh_status lh_collective_resolve(const lh_platform *platform, const lh_collective
   lh_status refused = LH_OK;
   for (size_t i = 0; lh_algorithm_table[i]; i++) {
     const lh_algorithm_entry *entry = lh_algorithm_table[i];
-    if (!(entry->kinds & LH_KIND(c.kind)) ||
-        (collective->algorithm != LH_ALGORITHM_AUTO && collective->algorithm != entry->algorithm))
+    if (!is_candidate(entry, collective))
       continue;
     c.algorithm = entry->algorithm;
     const lh_status status = judge(platform, &c, &one);

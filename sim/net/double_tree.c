@@ -12,7 +12,8 @@
  *     all-reduce:         (K + 2 H + 1) rounds, each at most a + 2 S/(K B)
  *     broadcast, reduce:  (K + H) rounds, each at most a + S/(K B)
  *
- * K is near the square root of (rounds besides K) x bytes' time / a, which makes that least.
+ * K is near the square root of (rounds besides K) x bytes' time / a, which makes that least, and 64
+ * at most.
  *
  * Source: Sanders, Speck, Traeff 2009, "Two-tree algorithms for full bandwidth broadcast, reduction
  * and scan", Parallel Computing 35(12). Differs: the two trees' pieces do not take turns on a link,
@@ -21,8 +22,6 @@
 #include <math.h>
 
 #include "sim/net/schedule.h"
-
-#define MOST_PIECES 64
 
 typedef struct tree {
   size_t m;      /* positions 1 .. m */
@@ -106,7 +105,9 @@ static lh_status choose_pieces(lh_schedule *s, const lh_platform *platform, doub
       rate_Bps = fmin(rate_Bps, platform->link[route.link[l]].bandwidth_Bps);
   }
   const double best = sqrt(others * bytes / rate_Bps / a); /* infinite for a = 0, NaN for 0 / 0 */
-  s->pieces = best >= MOST_PIECES ? MOST_PIECES : best > 1.0 ? (size_t)lround(best) : 1;
+  /* Not so many that a large group could not be timed message by message. */
+  const double most = fmax(4.0, fmin(64.0, LH_AFFORDABLE_MESSAGES / 4.0 / (double)s->n));
+  s->pieces = best >= most ? (size_t)most : best > 1.0 ? (size_t)lround(best) : 1;
   return LH_OK;
 }
 
@@ -179,6 +180,11 @@ static void double_tree_round(const lh_schedule *s, size_t member, size_t round,
   }
 }
 
+static double messages(const lh_schedule *s)
+{
+  return (s->kind == LH_ALL_REDUCE ? 2.0 : 1.0) * (double)(s->n - 1) * (double)s->chunks;
+}
+
 const lh_algorithm_entry lh_double_tree_entry = {
     .algorithm = LH_DOUBLE_BINARY_TREE,
     .kinds = LH_KIND(LH_ALL_REDUCE) | LH_KIND(LH_BROADCAST) | LH_KIND(LH_REDUCE),
@@ -187,4 +193,5 @@ const lh_algorithm_entry lh_double_tree_entry = {
         "K pieces, H = log2(n-1): all-reduce at most (K + 2H + 1) (a + 2S/(K B)); broadcast, "
         "reduce at most (K + H) (a + S/(K B))",
     .prepare = prepare,
-    .round = double_tree_round};
+    .round = double_tree_round,
+    .messages = messages};

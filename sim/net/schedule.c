@@ -72,6 +72,8 @@ size_t lh_schedule_own_chunk(const lh_schedule *schedule, size_t member)
 
 double lh_schedule_messages(const lh_schedule *schedule)
 {
+  if (schedule->entry->messages)
+    return schedule->entry->messages(schedule);
   return 0.5 * (double)(schedule->n * schedule->most_steps) * (double)schedule->rounds;
 }
 

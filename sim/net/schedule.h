@@ -35,6 +35,7 @@ typedef struct lh_algorithm_entry {
   const char *title;   /* one line: what happens */
   const char *formula; /* time on a star: a latency of the path, B bandwidth, n members, S bytes */
   const char *needs;   /* what it needs of the group, for people; NULL: nothing */
+  unsigned on_request; /* of those kinds, the ones that `auto` leaves out */
   bool fluid;          /* rounds repeat, so that they can be timed as one flow */
   /* Fills the schedule's own numbers. n > 1. LH_EUNSUPPORTED for a group that does not fit. */
   lh_status (*prepare)(lh_schedule *schedule, const lh_platform *platform);
@@ -47,6 +48,8 @@ typedef struct lh_algorithm_entry {
   size_t (*circle)(const lh_schedule *schedule, size_t member, size_t round, size_t *size);
   /* The chunk that is a member's own in reduce-scatter and all-gather; NULL: chunk `member`. */
   size_t (*own_chunk)(const lh_schedule *schedule, size_t member);
+  /* Messages in all rounds; NULL: n * most_steps / 2 a round, at most. */
+  double (*messages)(const lh_schedule *schedule);
   /* Whole elements of E that a member sends in the rounds that repeat from `round`, a round at which
    * a repetition begins; all to the peer of that round. NULL: added up round by round. */
   size_t (*sent_elements)(const lh_schedule *schedule, size_t member, size_t round,
@@ -89,6 +92,8 @@ size_t lh_chunk_elements(const lh_schedule *schedule, size_t elements, size_t fi
 
 size_t lh_schedule_repeats(const lh_schedule *schedule, size_t round);
 size_t lh_schedule_own_chunk(const lh_schedule *schedule, size_t member);
+/* Up to here `auto` finds single messages affordable, a fraction of a second of the host's time. */
+#define LH_AFFORDABLE_MESSAGES 200000
 /* Messages in all rounds, at most. */
 double lh_schedule_messages(const lh_schedule *schedule);
 

@@ -67,6 +67,8 @@ lh_status lh_collective_sent_bytes(const lh_platform *platform, const lh_collect
     status = lh_fail(LH_ENOMEM, "collective: no memory to count a group of %zu", collective->n);
   if (status == LH_OK) {
     tally t = {.platform = platform, .schedule = &s, .elements = elements, .member = member};
+    if (s.kind == LH_BARRIER) /* signals have no payload */
+      t.elements = 0;
     count_rounds(&t, &steps);
     /* A part of a byte at the end of a message is ours to send whole; the tally is of all. */
     *inter_bytes = ceil((double)t.inter * (double)element_bits / 8.0);

@@ -136,10 +136,51 @@ static void check_group(void *arg)
   lh_platform_free(platform);
 }
 
+/* The double tree has no closed form, only bounds: its own from above, and from below the bytes that
+ * an inner member must send: 2 S in an all-reduce (it hands up 1/2 + 1/2 and down 1), S otherwise
+ * (a leaf of one tree is inside the other). With 64 pieces the ramps are short. */
+static void check_double_tree(void *arg)
+{
+  const size_t n = *(const size_t *)arg;
+  const double S = 1e9, H = (double)log2_down(n - 1);
+  static const struct {
+    lh_collective_kind kind;
+    double share, ramps;
+  } kinds[] = {{LH_ALL_REDUCE, 2, 2}, {LH_BROADCAST, 1, 1}, {LH_REDUCE, 1, 1}};
+  lh_platform *platform = net_star(n, 125, 50);
+  size_t *ranks = net_ranks(n);
+  net_run run[3] = {0};
+  for (size_t k = 0; k < 3; k++)
+    run[k].collective = (lh_collective){.kind = kinds[k].kind,
+                                        .algorithm = LH_DOUBLE_BINARY_TREE,
+                                        .timing = LH_TIMING_EXACT,
+                                        .n = n,
+                                        .ranks = ranks,
+                                        .root = n - 1,
+                                        .bytes = S};
+  net_run_series(platform, LH_FLOW_IDEAL, run, 3, NULL);
+  for (size_t k = 0; k < 3; k++) {
+    const double bytes_s = kinds[k].share * S / B, rounds = 64 + kinds[k].ramps * (H + 1);
+    const double most_s = rounds * (a + bytes_s / 64);
+    double predicted_s;
+    REQUIRE_OK(lh_collective_predict_s(platform, &run[k].collective, &predicted_s));
+    CHECK(run[k].last_s <= most_s * (1 + 1e-9), "%s, n = %zu: %g s, at most %g s",
+          lh_collective_names[kinds[k].kind], n, run[k].last_s, most_s);
+    /* Up to 3 members nobody is inside both ways. */
+    CHECK(n < 7 || run[k].last_s >= bytes_s, "%s, n = %zu: %g s, at least %g s",
+          lh_collective_names[kinds[k].kind], n, run[k].last_s, bytes_s);
+    CHECK_NEAR(predicted_s, run[k].last_s, 0.05 * run[k].last_s, "predicted, n = %zu", n);
+  }
+  free(ranks);
+  lh_platform_free(platform);
+}
+
 int main(void)
 {
   static size_t sizes[] = {2, 3, 5, 6, 7, 12, 48, 100, 512};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
     net_fork(check_group, &sizes[i]);
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+    net_fork(check_double_tree, &sizes[i]);
   return check_report("closed forms");
 }

@@ -56,7 +56,7 @@ static void deliver(play *p, size_t source, const lh_step *step)
     uint16_t *to = tally(p, p->have, step->peer, chunk);
     for (size_t c = 0; c < n; c++)
       to[c] = (uint16_t)(step->add ? to[c] + from[c] : from[c]);
-    const size_t moved = elements_of(p->elements, p->s.chunks, chunk);
+    const size_t moved = p->s.kind == LH_BARRIER ? 0 : elements_of(p->elements, p->s.chunks, chunk);
     if (lh_platform_same_node(p->platform, p->s.ranks[source], p->s.ranks[step->peer]))
       p->intra[source] += moved;
     else
