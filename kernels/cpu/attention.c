@@ -5,24 +5,27 @@
  * computes them again instead of keeping them.
  */
 #ifndef LH_VARIANT
-#include <cblas.h>
 #include <limits.h>
 #include <math.h>
 
 #include "kernels/check.h"
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/blocks.h"
 
 enum { ATTENTION_TILE = 64 };
 
 struct attention_shape {
+  const lh_blas *blas;
   size_t batch, heads, tokens, width, head_width;
   double scale;
 };
 
-static struct attention_shape attention_shape(const lh_tensor *out, size_t batch, size_t heads)
+static struct attention_shape attention_shape(const lh_device *dev, const lh_tensor *out,
+                                              size_t batch, size_t heads)
 {
   const size_t c = lh_columns(out);
-  return (struct attention_shape){.batch = batch,
+  return (struct attention_shape){.blas = dev->state,
+                                  .batch = batch,
                                   .heads = heads,
                                   .tokens = lh_rows(out) / batch,
                                   .width = c,
@@ -35,18 +38,18 @@ static struct attention_shape attention_shape(const lh_tensor *out, size_t batch
 #else
 
 #if LH_REAL_BITS == 32
-#define blas_gemm cblas_sgemm
+#define gemm_real gemm_f32
 #else
-#define blas_gemm cblas_dgemm
+#define gemm_real gemm_f64
 #endif
 
 /* c (m,n) = op(a) op(b) + keep * c; row lengths lda, ldb, ldc. */
-static inline void NAME(product)(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, size_t m, size_t n,
-                                 size_t k, const real *a, size_t lda, const real *b, size_t ldb,
-                                 bool keep, real *c, size_t ldc)
+static inline void NAME(product)(const lh_blas *blas, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb,
+                                 size_t m, size_t n, size_t k, const real *a, size_t lda,
+                                 const real *b, size_t ldb, bool keep, real *c, size_t ldc)
 {
-  blas_gemm(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb,
-            keep ? 1 : 0, c, (int)ldc);
+  blas->gemm_real(CblasRowMajor, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb,
+                  keep ? 1 : 0, c, (int)ldc);
 }
 
 /* Scores of one row over its `seen` keys become unnormalised probabilities, zero up to `end`. */
@@ -73,12 +76,14 @@ static void NAME(head_forward)(const struct attention_shape *shape, real *scores
     const size_t rows = left < ATTENTION_TILE ? left : ATTENTION_TILE, end = first + rows;
     real inverse[ATTENTION_TILE];
     NAME(product)
-    (CblasNoTrans, CblasTrans, rows, end, d, q + first * ld, ld, k, ld, false, scores, end);
+    (shape->blas, CblasNoTrans, CblasTrans, rows, end, d, q + first * ld, ld, k, ld, false, scores,
+     end);
     for (size_t i = 0; i < rows; i++)
       inverse[i] = NAME(softmax_row)(scores + i * end, first + i + 1, end, (real)shape->scale,
                                      &lse[first + i]);
     NAME(product)
-    (CblasNoTrans, CblasNoTrans, rows, d, end, scores, end, v, ld, false, out + first * c, c);
+    (shape->blas, CblasNoTrans, CblasNoTrans, rows, d, end, scores, end, v, ld, false,
+     out + first * c, c);
     for (size_t i = 0; i < rows; i++)
       for (size_t j = 0; j < d; j++)
         out[(first + i) * c + j] *= inverse[i];
@@ -114,9 +119,11 @@ static void NAME(head_backward)(const struct attention_shape *shape, real *score
     const size_t rows = left < ATTENTION_TILE ? left : ATTENTION_TILE, end = first + rows;
     const bool adds = tile + 1 < tiles;
     NAME(product)
-    (CblasNoTrans, CblasTrans, rows, end, d, q + first * ld, ld, k, ld, false, scores, end);
+    (shape->blas, CblasNoTrans, CblasTrans, rows, end, d, q + first * ld, ld, k, ld, false, scores,
+     end);
     NAME(product)
-    (CblasNoTrans, CblasTrans, rows, end, d, dout + first * c, c, v, ld, false, dscores, end);
+    (shape->blas, CblasNoTrans, CblasTrans, rows, end, d, dout + first * c, c, v, ld, false,
+     dscores, end);
     for (size_t i = 0; i < rows; i++) {
       const size_t at = (first + i) * c;
       NAME(backward_row)
@@ -124,19 +131,21 @@ static void NAME(head_backward)(const struct attention_shape *shape, real *score
        NAME(dot)(dout + at, out + at, d));
     }
     NAME(product)
-    (CblasNoTrans, CblasNoTrans, rows, d, end, dscores, end, k, ld, false, dq + first * ld, ld);
+    (shape->blas, CblasNoTrans, CblasNoTrans, rows, d, end, dscores, end, k, ld, false,
+     dq + first * ld, ld);
     NAME(product)
-    (CblasTrans, CblasNoTrans, end, d, rows, dscores, end, q + first * ld, ld, adds, dk, ld);
+    (shape->blas, CblasTrans, CblasNoTrans, end, d, rows, dscores, end, q + first * ld, ld, adds,
+     dk, ld);
     NAME(product)
-    (CblasTrans, CblasNoTrans, end, d, rows, scores, end, dout + first * c, c, adds, dv, ld);
+    (shape->blas, CblasTrans, CblasNoTrans, end, d, rows, scores, end, dout + first * c, c, adds,
+     dv, ld);
   }
 }
 
 static lh_status NAME(attention_forward)(lh_device *dev, lh_tensor *out, lh_tensor *row_lse,
                                          const lh_tensor *qkv, size_t batch, size_t heads)
 {
-  (void)dev;
-  const struct attention_shape shape = attention_shape(out, batch, heads);
+  const struct attention_shape shape = attention_shape(dev, out, batch, heads);
   const size_t t = shape.tokens;
   LH_EXPECT(t <= INT_MAX && 3 * shape.width <= INT_MAX, "attention: a side is beyond %d", INT_MAX);
   real *scores = lh_block_take(ATTENTION_TILE * t * sizeof(real));
@@ -145,9 +154,9 @@ static lh_status NAME(attention_forward)(lh_device *dev, lh_tensor *out, lh_tens
   for (size_t b = 0; b < batch; b++)
     for (size_t h = 0; h < heads; h++)
       NAME(head_forward)
-      (&shape, scores, (const real *)qkv->data + b * t * 3 * shape.width + h * shape.head_width,
-       (real *)out->data + b * t * shape.width + h * shape.head_width,
-       (real *)row_lse->data + (b * heads + h) * t);
+  (&shape, scores, (const real *)qkv->data + b * t * 3 * shape.width + h * shape.head_width,
+   (real *)out->data + b * t * shape.width + h * shape.head_width,
+   (real *)row_lse->data + (b * heads + h) * t);
   lh_block_give(scores);
   return LH_OK;
 }
@@ -156,8 +165,7 @@ static lh_status NAME(attention_backward)(lh_device *dev, lh_tensor *dqkv, const
                                           const lh_tensor *out, const lh_tensor *row_lse,
                                           const lh_tensor *qkv, size_t batch, size_t heads)
 {
-  (void)dev;
-  const struct attention_shape shape = attention_shape(out, batch, heads);
+  const struct attention_shape shape = attention_shape(dev, out, batch, heads);
   const size_t t = shape.tokens;
   LH_EXPECT(t <= INT_MAX && 3 * shape.width <= INT_MAX, "attention: a side is beyond %d", INT_MAX);
   real *scores = lh_block_take(2 * ATTENTION_TILE * t * sizeof(real));
@@ -176,7 +184,7 @@ static lh_status NAME(attention_backward)(lh_device *dev, lh_tensor *dqkv, const
   return LH_OK;
 }
 
-#undef blas_gemm
+#undef gemm_real
 
 void NAME(lh_cpu_attention)(lh_operations *ops);
 void NAME(lh_cpu_attention)(lh_operations *ops)

@@ -1,10 +1,11 @@
 /* cpu.c -- the backend that computes on this host: picks the kernels for its processor, owns memory. */
 #include "kernels/cpu/cpu.h"
 
-#include <cblas.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/check.h"
+#include "kernels/cpu/blas.h"
 #include "kernels/cpu/blocks.h"
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
@@ -12,8 +13,9 @@
 /* Every file of kernels has an installer per variant (variants.h). */
 #define INSTALLERS(X, v)                                                                           \
   X(matrix, v)                                                                                     \
-  X(norm, v) X(activation, v) X(attention, v) X(token, v) X(elementwise, v) X(optimizer, v)        \
-      X(dct, v) X(wire, v)
+  X(norm, v)                                                                                       \
+  X(activation, v) X(attention, v) X(token, v) X(elementwise, v) X(optimizer, v) X(dct, v)         \
+      X(wire, v)
 #define DECLARE(file, v) void lh_cpu_##file##_##v(lh_operations *ops);
 #define CALL(file, v) lh_cpu_##file##_##v(ops);
 
@@ -86,16 +88,29 @@ bool lh_cpu_use_instruction_set(lh_device *device, const char *name)
 
 static lh_status cpu_open(lh_device *device)
 {
+  lh_blas *blas = malloc(sizeof *blas);
+  if (!blas)
+    return lh_fail(LH_ENOMEM, "no memory for a device");
+  const lh_status status = lh_blas_load(blas);
+  if (status != LH_OK) {
+    free(blas);
+    return status;
+  }
+  device->state = blas;
   lh_blocks_open();
-  openblas_set_num_threads(1); /* scenarios run beside each other, one thread each */
   lh_cpu_use_instruction_set(device, NULL);
   return LH_OK;
 }
 
 static void cpu_close(lh_device *device)
 {
-  (void)device;
+  free(device->state);
   lh_blocks_close();
+}
+
+const char *lh_cpu_blas_core(const lh_device *device)
+{
+  return ((const lh_blas *)device->state)->core;
 }
 
 static void *cpu_take(lh_device *device, size_t bytes)

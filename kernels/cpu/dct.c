@@ -369,8 +369,8 @@ static lh_status NAME(dct_top_k)(lh_device *dev, const lh_tensor *x, const lh_ch
       NAME(encode)(&work, &panel, x->data);
       for (size_t chunk = 0; chunk < panel.chunks; chunk++)
         NAME(choose)
-        (&work, &panel, chunk, k, key, (int32_t *)index->data + (panel.first + chunk) * k,
-         (real *)value->data + (panel.first + chunk) * k);
+      (&work, &panel, chunk, k, key, (int32_t *)index->data + (panel.first + chunk) * k,
+       (real *)value->data + (panel.first + chunk) * k);
     }
   lh_block_give(key);
   lh_block_give(work.memory);

@@ -1,24 +1,24 @@
 /* Matrix products by OpenBLAS; bias by loops. Once per variant: see variants.h. */
 #ifndef LH_VARIANT
-#include <cblas.h>
 #include <limits.h>
 
 #include "kernels/check.h"
+#include "kernels/cpu/blas.h"
 
 #define LH_TEMPLATE "kernels/cpu/matrix.c"
 #include "kernels/cpu/variants.h"
 #else
 
 #if LH_REAL_BITS == 32
-#define blas_gemm cblas_sgemm
+#define gemm_real gemm_f32
 #else
-#define blas_gemm cblas_dgemm
+#define gemm_real gemm_f64
 #endif
 
 static lh_status NAME(gemm)(lh_device *dev, bool transpose_a, bool transpose_b, double alpha,
                             const lh_tensor *a, const lh_tensor *b, double beta, lh_tensor *c)
 {
-  (void)dev;
+  const lh_blas *blas = dev->state;
   const size_t m = c->shape[c->dims - 2], n = lh_columns(c);
   const size_t k = transpose_a ? a->shape[a->dims - 2] : lh_columns(a);
   const size_t batch = c->dims == 3 ? c->shape[0] : 1;
@@ -26,11 +26,11 @@ static lh_status NAME(gemm)(lh_device *dev, bool transpose_a, bool transpose_b, 
   if (m == 0 || n == 0)
     return LH_OK;
   for (size_t i = 0; i < batch; i++)
-    blas_gemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-              transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, (real)alpha,
-              (const real *)a->data + i * m * k, (int)(lh_columns(a) ? lh_columns(a) : 1),
-              (const real *)b->data + i * k * n, (int)(lh_columns(b) ? lh_columns(b) : 1),
-              (real)beta, (real *)c->data + i * m * n, (int)n);
+    blas->gemm_real(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                    transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, (real)alpha,
+                    (const real *)a->data + i * m * k, (int)(lh_columns(a) ? lh_columns(a) : 1),
+                    (const real *)b->data + i * k * n, (int)(lh_columns(b) ? lh_columns(b) : 1),
+                    (real)beta, (real *)c->data + i * m * n, (int)n);
   return LH_OK;
 }
 
@@ -38,7 +38,7 @@ static lh_status NAME(gemm)(lh_device *dev, bool transpose_a, bool transpose_b, 
 static lh_status NAME(linear_forward)(lh_device *dev, lh_tensor *y, const lh_tensor *x,
                                       const lh_tensor *w, const lh_tensor *bias)
 {
-  (void)dev;
+  const lh_blas *blas = dev->state;
   const size_t n = lh_rows(x), in = w->shape[1], out = w->shape[0];
   LH_EXPECT(n <= INT_MAX && in <= INT_MAX && out <= INT_MAX, "linear: a side is beyond %d",
             INT_MAX);
@@ -48,8 +48,8 @@ static lh_status NAME(linear_forward)(lh_device *dev, lh_tensor *y, const lh_ten
   if (bias)
     for (size_t i = 0; i < n; i++)
       memcpy(to + i * out, bias->data, out * sizeof(real));
-  blas_gemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)out, (int)in, 1, x->data, (int)in,
-            w->data, (int)in, bias ? 1 : 0, to, (int)out);
+  blas->gemm_real(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)out, (int)in, 1, x->data,
+                  (int)in, w->data, (int)in, bias ? 1 : 0, to, (int)out);
   return LH_OK;
 }
 
@@ -71,23 +71,23 @@ static lh_status NAME(linear_backward)(lh_device *dev, lh_tensor *dx, lh_tensor 
                                        lh_tensor *dbias, const lh_tensor *dy, const lh_tensor *x,
                                        const lh_tensor *w)
 {
-  (void)dev;
+  const lh_blas *blas = dev->state;
   const size_t n = lh_rows(x), in = w->shape[1], out = w->shape[0];
   LH_EXPECT(n <= INT_MAX && in <= INT_MAX && out <= INT_MAX, "linear: a side is beyond %d",
             INT_MAX);
   if (n == 0 || in == 0 || out == 0)
     return LH_OK;
   if (dx)
-    blas_gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)in, (int)out, 1, dy->data,
-              (int)out, w->data, (int)in, 0, dx->data, (int)in);
-  blas_gemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)n, 1, dy->data,
-            (int)out, x->data, (int)in, 1, dw->data, (int)in);
+    blas->gemm_real(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)in, (int)out, 1,
+                    dy->data, (int)out, w->data, (int)in, 0, dx->data, (int)in);
+  blas->gemm_real(CblasRowMajor, CblasTrans, CblasNoTrans, (int)out, (int)in, (int)n, 1, dy->data,
+                  (int)out, x->data, (int)in, 1, dw->data, (int)in);
   if (dbias)
     NAME(add_rows)(dbias->data, dy->data, n, out);
   return LH_OK;
 }
 
-#undef blas_gemm
+#undef gemm_real
 
 void NAME(lh_cpu_matrix)(lh_operations *ops);
 void NAME(lh_cpu_matrix)(lh_operations *ops)

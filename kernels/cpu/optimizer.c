@@ -88,9 +88,8 @@ static lh_status NAME(sgd)(lh_device *dev, lh_tensor *param, lh_tensor *buffer,
   const size_t n = lh_tensor_elements(param);
   if (config->momentum == 0.0)
     NAME(sgd_plain)
-    (param->data, grad->data, n, (real)config->learning_rate, (real)config->weight_decay);
-  else
-    NAME(sgd_momentum)(param->data, buffer->data, grad->data, n, config);
+  (param->data, grad->data, n, (real)config->learning_rate, (real)config->weight_decay);
+  else NAME(sgd_momentum)(param->data, buffer->data, grad->data, n, config);
   return LH_OK;
 }
 

@@ -4,15 +4,12 @@
  * norms, no optimizer) over the time of a whole step (forward, backward, AdamW), over the rate of
  * OpenBLAS on a square product of 2048 and, stricter, the best of several shapes. Median and fastest.
  */
-#include <cblas.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "models/workload.h"
 #include "tests/check.h"
-
-extern void openblas_set_num_threads(int threads);
 
 #define REPEATS 7
 
@@ -29,25 +26,28 @@ static int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static double sgemm_flop_per_s(int m, int n, int k)
+static double sgemm_flop_per_s(size_t m, size_t n, size_t k)
 {
-  float *a = malloc(sizeof *a * (size_t)m * (size_t)k),
-        *b = malloc(sizeof *b * (size_t)k * (size_t)n);
-  float *c = malloc(sizeof *c * (size_t)m * (size_t)n);
+  const lh_device_profile ideal = lh_device_profile_ideal();
+  lh_device *device;
+  lh_tensor a, b, c;
   double fastest = 1e9;
-  for (size_t i = 0; i < (size_t)m * (size_t)k; i++)
-    a[i] = (float)(i % 7) - 3;
-  for (size_t i = 0; i < (size_t)k * (size_t)n; i++)
-    b[i] = (float)(i % 5) - 2;
+  REQUIRE_OK(lh_device_open(&lh_backend_cpu, &ideal, &device));
+  REQUIRE_OK(lh_tensor_alloc(device, &a, "bench", LH_F32, 2, (const size_t[]){m, k}));
+  REQUIRE_OK(lh_tensor_alloc(device, &b, "bench", LH_F32, 2, (const size_t[]){n, k}));
+  REQUIRE_OK(lh_tensor_alloc(device, &c, "bench", LH_F32, 2, (const size_t[]){m, n}));
+  REQUIRE_OK(lh_fill(device, &a, 0.5));
+  REQUIRE_OK(lh_fill(device, &b, -2));
   for (int r = 0; r < REPEATS; r++) {
     const double start = now_s();
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1, a, k, b, k, 0, c, n);
+    REQUIRE_OK(lh_gemm(device, false, true, 1, &a, &b, 0, &c));
     fastest = fmin(fastest, now_s() - start);
   }
-  free(a);
-  free(b);
-  free(c);
-  return 2.0 * m * n * k / fastest;
+  lh_tensor_free(&a);
+  lh_tensor_free(&b);
+  lh_tensor_free(&c);
+  lh_device_close(device);
+  return 2.0 * (double)m * (double)n * (double)k / fastest;
 }
 
 struct trainer {
@@ -126,13 +126,12 @@ static void bench(int width, int depth, int tokens, int sequences, double sgemm,
 
 int main(void)
 {
-  static const int shapes[][3] = {
+  static const size_t shapes[][3] = {
       {2048, 2048, 2048}, {1024, 2048, 512}, {1024, 512, 2048}, {2048, 1536, 512}};
   double sgemm = 0, best = 0;
-  openblas_set_num_threads(1);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     const double rate = sgemm_flop_per_s(shapes[i][0], shapes[i][1], shapes[i][2]);
-    printf("SGEMM %4d x %4d x %4d: %6.1f Gflop/s\n", shapes[i][0], shapes[i][1], shapes[i][2],
+    printf("SGEMM %4zu x %4zu x %4zu: %6.1f Gflop/s\n", shapes[i][0], shapes[i][1], shapes[i][2],
            rate * 1e-9);
     sgemm = i ? sgemm : rate;
     best = fmax(best, rate);

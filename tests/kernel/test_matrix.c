@@ -1,6 +1,7 @@
 /* Matrix products against triple loops in double. Bound: a sum of k products has at most k roundings of
  * each term, in whatever order OpenBLAS adds (Higham, section 3.1), plus alpha, beta and the last sum. */
 #include "kernel_case.h"
+#include "kernels/cpu/cpu.h"
 
 struct gemm_case {
   bool ta, tb;
@@ -115,9 +116,20 @@ static void test_linear(lh_device *dev, lh_dtype dtype, size_t n, size_t in, siz
   forget_numbers();
 }
 
+/* A processor with long vectors gets products written for them, whatever OpenBLAS thinks of it. */
+static void test_core(lh_device *dev)
+{
+  const char *core = lh_cpu_blas_core(dev);
+  printf("OpenBLAS uses its code for %s\n", core);
+  if (lh_cpu_use_instruction_set(dev, "avx2"))
+    CHECK(strcmp(core, "Prescott") != 0, "OpenBLAS uses code for %s on this processor", core);
+  lh_cpu_use_instruction_set(dev, NULL);
+}
+
 int main(void)
 {
   lh_device *dev = open_device(&lh_backend_cpu);
+  test_core(dev);
   FOR_DTYPES(dtype)
   {
     for (size_t i = 0; i < sizeof gemm_cases / sizeof gemm_cases[0]; i++) {
