@@ -92,7 +92,9 @@ s4u::Link *add_link(s4u::NetZone *zone, const std::string &name, double bandwidt
 
 void add_actor(const char *name, s4u::Host *host, const std::function<void()> &code)
 {
-#if SIMGRID_VERSION >= 40000
+#if SIMGRID_VERSION >= 40100
+  host->add_actor(name, code);
+#elif SIMGRID_VERSION >= 40000
   s4u::Engine::add_actor(name, host, code);
 #else
   s4u::Actor::create(name, host, code);

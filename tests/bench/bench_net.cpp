@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 
 #include "sim/net/collective.h"
 
@@ -72,8 +73,12 @@ static result rival(size_t n, size_t rounds)
     auto *link = star->create_split_duplex_link("link-" + number, bandwidth_Bps);
 #endif
     link->set_latency(latency_s)->seal();
+#if SIMGRID_VERSION >= 33600
+    star->add_route(host[i], nullptr, {{link, s4u::LinkInRoute::Direction::UP}}, true);
+#else
     star->add_route(host[i]->get_netpoint(), nullptr, nullptr, nullptr,
                     {{link, s4u::LinkInRoute::Direction::UP}}, true);
+#endif
   }
   star->seal();
   std::vector<s4u::Mailbox *> box;
@@ -82,8 +87,10 @@ static result rival(size_t n, size_t rounds)
   const auto chunk = static_cast<uint64_t>(std::llround(bytes / double(n)));
   for (size_t i = 0; i < n; i++) {
     const auto code = [=] { rival_rank(box[i], box[(i + 1) % n], rounds, chunk); };
-#if SIMGRID_VERSION >= 40000
-    s4u::Engine::add_actor("rank", host[i], code);
+#if SIMGRID_VERSION >= 40100
+    host[i]->add_actor("rank", code);
+#elif SIMGRID_VERSION >= 40000
+    engine.add_actor("rank", host[i], code);
 #else
     s4u::Actor::create("rank", host[i], code);
 #endif
