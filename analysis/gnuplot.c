@@ -47,10 +47,10 @@ struct sheet {
   double low_x, high_x;
 };
 
-#define PANEL_WIDTH 420.0
+#define PANEL_WIDTH 430.0
 #define PANEL_HEIGHT 340.0
 #define TITLE_HEIGHT 44.0
-#define LEFT 78.0 /* of a panel, for numbers and label */
+#define LEFT 92.0 /* of a panel, for numbers and label */
 #define RIGHT 14.0
 #define TOP 30.0
 #define BOTTOM 56.0
@@ -125,7 +125,7 @@ static void write_axes(const lh_figure *figure, const struct sheet *s, lh_text *
   append_quoted(out, figure->x_label);
   lh_text_append(out, "\nset ylabel ");
   append_quoted(out, figure->y_label);
-  lh_text_append(out, " offset 0.5,0\n");
+  lh_text_append(out, " offset 1,0\n");
   if (figure->log_x)
     lh_text_append(out, "set logscale x\n");
   if (figure->log_y)
@@ -187,7 +187,7 @@ static void write_panel(const lh_figure *figure, const struct sheet *s, size_t i
   lh_text_append(out, " offset 0,-0.5\nplot ");
   const lh_panel *panel = &figure->panel[i];
   for (size_t j = 0; j < panel->n; j++) {
-    const size_t every = panel->series[j].points / 8 + 1; /* some eight marks on a long curve */
+    const size_t every = panel->series[j].points / 13 + 1; /* a dozen marks on a long curve */
     lh_text_append(out, "%s'%s.dat' index %zu with linespoints linetype %zu pointinterval %zu",
                    j ? ", \\\n  " : "", figure->name, block + j, panel->series[j].style + 1, every);
   }

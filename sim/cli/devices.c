@@ -46,12 +46,14 @@ static lh_status print_json(cJSON *tree)
   return LH_OK;
 }
 
+/* TFLOPS; nothing where the device has no such unit. */
 static const char *tera(char *buffer, size_t size, double rate)
 {
+  buffer[0] = '\0';
   if (rate > 1e24)
     snprintf(buffer, size, "any");
-  else
-    snprintf(buffer, size, rate > 0 ? "%.4g" : "", rate / 1e12);
+  else if (rate > 0)
+    snprintf(buffer, size, "%.4g", rate / 1e12);
   return buffer;
 }
 

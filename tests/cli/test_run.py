@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -128,6 +129,29 @@ class Run(CliCase):
         self.assertIn("6 scenarios, 0 to run", self.good("run", folder, "--dry-run"))
         self.good("run", folder)
         self.assertEqual(self.tables("whole"), self.tables("full"))
+
+    def test_progress_is_for_terminals(self):
+        """On a terminal standard error shows progress; standard output stays free of it."""
+        folder = self.experiment()
+        terminal, end = pty.openpty()
+        running = subprocess.Popen([LONGHAUL, "run", folder, "--workers", "2"],
+                                   stdout=subprocess.PIPE, stderr=end)
+        os.close(end)
+        stdout, _ = running.communicate(timeout=60)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(terminal)
+        self.assertEqual(running.returncode, 0)
+        self.assertIn(b"6 of 6 done, 0 running, 0 failed", shown)
+        self.assertTrue(shown.endswith(b"\r\033[K"), shown[-40:])
+        self.assertNotIn(b"\033", stdout)
 
     def test_parts(self):
         folder = self.experiment("parts", parts=[

@@ -63,18 +63,22 @@ static void writing(void)
   cJSON_AddNumberToObject(row, "x", 0.1);
   cJSON_AddItemToArray(rows, row);
   row = cJSON_CreateObject();
+  cJSON_AddStringToObject(row, "a", "\"q\"");
+  cJSON_AddItemToArray(rows, row);
+  row = cJSON_CreateObject();
   cJSON_AddNullToObject(row, "x");
   cJSON_AddItemToObject(row, "list", cJSON_Parse("[1,{\"k\":\"v\"}]"));
   cJSON_AddItemToArray(rows, row);
   char *csv = lh_csv_of(rows, columns);
   CHECK(strncmp(csv, "first,a,x,list\n", 15) == 0, "%s", csv);
+  CHECK(strstr(csv, "\n,\"\"\"q\"\"\",,\n"), "quotes are not doubled in quotes: %s", csv);
   lh_frame f;
   REQUIRE_OK(lh_frame_read_csv(put("b.csv", csv), &f));
-  CHECK(f.columns == 4 && f.rows == 2, "%zu columns, %zu rows", f.columns, f.rows);
+  CHECK(f.columns == 4 && f.rows == 3, "%zu columns, %zu rows", f.columns, f.rows);
   expect_cell(&f, 0, "a", awkward);
   expect_cell(&f, 0, "first", "");
-  expect_cell(&f, 1, "list", "[1,{\"k\":\"v\"}]");
-  CHECK(lh_frame_number(&f, 0, 2) == 0.1 && isnan(lh_frame_number(&f, 1, 2)), "numbers");
+  expect_cell(&f, 2, "list", "[1,{\"k\":\"v\"}]");
+  CHECK(lh_frame_number(&f, 0, 2) == 0.1 && isnan(lh_frame_number(&f, 2, 2)), "numbers");
   lh_frame_fini(&f);
   free(csv);
   cJSON_Delete(rows);
@@ -83,8 +87,8 @@ static void writing(void)
 
 static void tables(void)
 {
-  const char *const cells[] = {"name", "step_s", "never", "µ",    "ddp", "1.4014",
-                               "",     "x",      "demo",  "0.02", "",    "µm"};
+  const char *const cells[] = {"µ", "step_s", "never", "last", "µm", "1.4014",
+                               "",  "x",      "demo",  "0.02", "",   "y"};
   lh_table t = {.columns = 4};
   for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
     if (i % 4 == 1 && i > 4)
@@ -96,7 +100,7 @@ static void tables(void)
   FILE *out = open_memstream(&text, &size);
   REQUIRE_OK(lh_table_print(&t, out));
   fclose(out);
-  const char *expected = "name   step_s  µ\nddp    1.40 s  x\ndemo  20.0 ms  µm\n";
+  const char *expected = "µ      step_s  last\nµm     1.40 s  x\ndemo  20.0 ms  y\n";
   CHECK(strcmp(text, expected) == 0, "got\n%sexpected\n%s", text, expected);
   free(text);
   lh_table_fini(&t);

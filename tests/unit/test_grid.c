@@ -76,6 +76,16 @@ static void parts(void)
          "predict demo platform.nodes=2", "predict demo platform.nodes=8", "one ddp");
 }
 
+/* A sweep is one value: an object that meets it replaces it, and the other way round. */
+static void parts_over_sweeps(void)
+{
+  LABELS(
+      "{\"platform\": {\"x\": {\"sweep\": [1, 2]}, \"y\": {\"k\": 1}}, \"methods\": [{\"name\":"
+      " \"ddp\"}], \"parts\": [{\"name\": \"a\", \"platform\": {\"x\": {\"k\": {\"sweep\": [3]}}}},"
+      " {\"name\": \"b\", \"platform\": {\"x\": 4, \"y\": {\"sweep\": [5]}}}]}",
+      "a ddp platform.x.k=3", "b ddp platform.y=5");
+}
+
 static void trees(void)
 {
   lh_grid grid;
@@ -121,6 +131,7 @@ static void ranges(void)
   expect_range("{\"range\": {\"from\": 2, \"to\": 512, \"factor\": 4}}", "[2,8,32,128,512]");
   expect_range("{\"range\": {\"from\": 2, \"to\": 511, \"factor\": 4}}", "[2,8,32,128]");
   expect_range("{\"range\": {\"from\": 0.1, \"to\": 0.5, \"step\": 0.1}}", "[0.1,0.2,0.3,0.4,0.5]");
+  expect_range("{\"range\": {\"from\": -2, \"to\": 0, \"step\": 1}}", "[-2,-1,0]");
   expect_range("{\"range\": {\"from\": 7, \"to\": 7, \"factor\": 2}}", "[7]");
   expect_range("{\"range\": {\"from\": 0.001, \"to\": 1, \"factor\": 10}}", "[0.001,0.01,0.1,1]");
   expect_range("{\"range\": {\"from\": \"100Mbps\", \"to\": \"10Gbps\", \"factor\": 10}}",
@@ -242,6 +253,7 @@ int main(void)
     return 1;
   orders();
   parts();
+  parts_over_sweeps();
   trees();
   ranges();
   mistakes();
