@@ -132,6 +132,8 @@ static lh_status resolve(lh_json given, resolved *r)
   LH_TRY(lh_workload_read(lh_json_get(scenario, "workload"),
                           lh_data_path("models/catalogue", folder, sizeof folder),
                           r->settings.run.train, &r->workload));
+  LH_TRY(lh_workload_check_ranks(&r->workload, lh_json_get(scenario, "workload"),
+                                 r->platform->ranks));
   LH_TRY(read_method(r, scenario));
   return check_host_memory(r, scenario);
 }
@@ -183,9 +185,11 @@ static lh_status run_cluster(const resolved *r, lh_run *run, cJSON **row, cJSON 
   rank_work work = {.scenario = r, .run = run};
   lh_status status = lh_cluster_run(cluster, rank_main, &work);
   char *reason = status == LH_OK ? NULL : lh_string_copy(lh_fail_text());
-  if (status == LH_OK)
-    status = lh_run_finish(run);
-  if (status == LH_OK || status == LH_EDEVICEMEM) {
+  const bool has_row = status == LH_OK || status == LH_EDEVICEMEM;
+  const lh_status written = has_row ? lh_run_finish(run) : LH_OK;
+  if (written != LH_OK)
+    status = written;
+  else if (has_row) {
     const lh_row_inputs inputs = {.scenario = r->name,
                                   .platform = r->platform,
                                   .workload = &r->workload,
