@@ -258,10 +258,10 @@ static lh_status not_among(lh_json node, const char *found, const char *what,
                            const char *const *names, const char *quote)
 {
   lh_text all = {0};
-  const char *near = lh_nearest(found, names);
-  const lh_status status = lh_json_fail(node, "found %s\"%s\", allowed: %s%s%s%s", what, found,
-                                        listed(names, quote, &all), near ? "; did you mean \"" : "",
-                                        near ? near : "", near ? "\"?" : "");
+  char hint[120];
+  const lh_status status =
+      lh_json_fail(node, "found %s\"%s\", allowed: %s%s", what, found, listed(names, quote, &all),
+                   lh_did_you_mean(found, names, hint, sizeof hint));
   lh_text_free(&all);
   return status;
 }

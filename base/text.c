@@ -141,6 +141,13 @@ const char *lh_nearest(const char *word, const char *const *names)
   return best;
 }
 
+const char *lh_did_you_mean(const char *word, const char *const *names, char *buffer, size_t size)
+{
+  const char *near = lh_nearest(word, names);
+  snprintf(buffer, size, near ? "; did you mean \"%s\"?" : "%s", near ? near : "");
+  return buffer;
+}
+
 /* ---- hash ------------------------------------------------------------------------------------ */
 
 static uint64_t fnv1a(const char *bytes, size_t n, uint64_t hash)

@@ -23,6 +23,9 @@ void lh_text_free(lh_text *text);
 /* The nearest of names (NULL-terminated) to `word` by edit distance, or NULL if none is near. */
 const char *lh_nearest(const char *word, const char *const *names);
 
+/* "; did you mean \"ring\"?" with the nearest of names, or "": the end of an error. Returns buffer. */
+const char *lh_did_you_mean(const char *word, const char *const *names, char *buffer, size_t size);
+
 char *lh_string_copy(const char *s); /* malloced; NULL: no memory */
 char *lh_string_format(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* malloced */

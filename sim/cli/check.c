@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "analysis/table.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "sim/cli/command.h"
+#include "sim/cli/output.h"
 
 struct values {
   const char *tolerance;
@@ -67,13 +67,7 @@ static lh_status print_json(const lh_check *check)
     cJSON_AddNumberToObject(item, "tolerance", c->tolerance);
     cJSON_AddItemToArray(changes, item);
   }
-  char *text = lh_json_print(root);
-  cJSON_Delete(root);
-  if (!text)
-    return lh_fail(LH_ENOMEM, "no memory to print a check");
-  puts(text);
-  free(text);
-  return LH_OK;
+  return lh_print_own_json(root);
 }
 
 static lh_status print_check(const lh_check *check, bool json)

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "sim/cli/cluster_flags.h"
+#include "sim/cli/flags.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sizes.h"
 #include "sim/runner/measure.h"
@@ -136,24 +137,6 @@ static lh_status print_rows(const struct work *work, const struct values *v)
 
 /* ---- reading the command line ------------------------------------------------------------------ */
 
-static lh_status choose(const char *what, const char *text, const char *const *names, size_t *index)
-{
-  lh_text all = {0};
-  for (*index = 0; names[*index]; ++*index) {
-    if (strcmp(names[*index], text) == 0) {
-      lh_text_free(&all);
-      return LH_OK;
-    }
-    lh_text_append(&all, "%s%s", *index ? ", " : "", names[*index]);
-  }
-  const char *near = lh_nearest(text, names);
-  const lh_status status =
-      lh_fail(LH_EINVAL, "%s: found \"%s\", allowed: %s%s%s%s", what, text, all.data,
-              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-  lh_text_free(&all);
-  return status;
-}
-
 /* The group: all ranks, or those listed, in that order. *ranks has platform->ranks places. */
 static lh_status read_ranks(const char *text, const lh_platform *platform, size_t *ranks, size_t *n)
 {
@@ -189,11 +172,11 @@ static lh_status read_choices(const struct values *v, const lh_words *words, str
 {
   size_t kind, algorithm, timing, flow_model;
   const char *const algorithm_text = v->algorithm ? v->algorithm : "auto";
-  LH_TRY(choose("collective", words->word[0], lh_collective_names, &kind));
-  LH_TRY(choose("--algorithm", algorithm_text, lh_algorithm_names, &algorithm));
-  LH_TRY(choose("--timing", v->timing ? v->timing : "auto", lh_timing_names, &timing));
-  LH_TRY(choose("--flow-model", v->flow_model ? v->flow_model : "ideal", lh_flow_model_names,
-                &flow_model));
+  LH_TRY(lh_choose("collective", words->word[0], lh_collective_names, &kind));
+  LH_TRY(lh_choose("--algorithm", algorithm_text, lh_algorithm_names, &algorithm));
+  LH_TRY(lh_choose("--timing", v->timing ? v->timing : "auto", lh_timing_names, &timing));
+  LH_TRY(lh_choose("--flow-model", v->flow_model ? v->flow_model : "ideal", lh_flow_model_names,
+                   &flow_model));
   work->flow_model = (lh_flow_model)flow_model;
   *c = (lh_collective){.kind = (lh_collective_kind)kind,
                        .algorithm = (lh_algorithm)algorithm,

@@ -1,12 +1,11 @@
 /* collectives.c -- which algorithms there are for which collective. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/table.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "sim/cli/command.h"
+#include "sim/cli/output.h"
 #include "sim/net/collective.h"
 
 struct values {
@@ -31,18 +30,6 @@ static void add_row(lh_table *table, cJSON *list, size_t kind, size_t algorithm,
   cJSON_AddItemToArray(list, row);
 }
 
-static lh_status print(const lh_table *table, const cJSON *list, bool json)
-{
-  if (!json)
-    return lh_table_print(table, stdout);
-  char *text = lh_json_print(list);
-  if (!text)
-    return lh_fail(LH_ENOMEM, "no memory to print collectives");
-  puts(text);
-  free(text);
-  return LH_OK;
-}
-
 static lh_status run(const void *values, const lh_words *words)
 {
   const struct values *v = values;
@@ -61,12 +48,12 @@ static lh_status run(const void *values, const lh_words *words)
     }
   lh_status status = LH_OK;
   if (!list->child) {
-    const char *near = lh_nearest(words->word[0], lh_collective_names);
+    char hint[120];
     status = lh_fail(
-        LH_EINVAL, "collectives: unknown kind \"%s\"%s%s%s; \"longhaul collectives\" lists them",
-        words->word[0], near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        LH_EINVAL, "collectives: unknown kind \"%s\"%s (\"longhaul collectives\" lists them)",
+        words->word[0], lh_did_you_mean(words->word[0], lh_collective_names, hint, sizeof hint));
   } else
-    status = print(&table, list, v->json);
+    status = v->json ? lh_print_json(list) : lh_table_print(&table, stdout);
   cJSON_Delete(list);
   lh_table_fini(&table);
   return status;

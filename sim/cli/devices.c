@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "kernels/device.h"
 #include "sim/cli/command.h"
+#include "sim/cli/output.h"
 
 struct values {
   bool json;
@@ -33,17 +34,6 @@ static cJSON *profile_json(const lh_device_profile *p)
   cJSON_AddNumberToObject(object, "power_watt", p->power_watt);
   cJSON_AddNumberToObject(object, "price_usd_per_hour", 3600 * p->price_usd_per_s);
   return object;
-}
-
-static lh_status print_json(cJSON *tree)
-{
-  char *text = lh_json_print(tree);
-  cJSON_Delete(tree);
-  if (!text)
-    return lh_fail(LH_ENOMEM, "no memory to print devices");
-  puts(text);
-  free(text);
-  return LH_OK;
 }
 
 /* TFLOPS; nothing where the device has no such unit. */
@@ -125,7 +115,7 @@ static lh_status print_all(const char *root, bool json)
     lh_table_add(&table, headings[i]);
   lh_status status = add_all(root, &table, list);
   if (status == LH_OK && json)
-    status = print_json(list);
+    status = lh_print_own_json(list);
   else {
     cJSON_Delete(list);
     if (status == LH_OK)
@@ -165,7 +155,7 @@ static lh_status run(const void *values, const lh_words *words)
   lh_device_profile profile = {0};
   lh_status status = lh_device_profile_load(root, words->word[0], &profile);
   if (status == LH_OK && v->json)
-    status = print_json(profile_json(&profile));
+    status = lh_print_own_json(profile_json(&profile));
   else if (status == LH_OK)
     print_profile(&profile);
   lh_device_profile_fini(&profile);

@@ -28,12 +28,11 @@ static lh_status find_flag(const lh_command *command, const char *argument, cons
   const char *names[32] = {"--help"};
   for (size_t i = 0; command->flags[i].name && i < 30; i++)
     names[i + 1] = command->flags[i].name;
-  char word[64];
+  char word[64], hint[120];
   snprintf(word, sizeof word, "%.*s", (int)n, argument);
-  const char *near = lh_nearest(word, names);
-  return lh_fail(LH_EINVAL, "%s: unknown flag %s%s%s%s; \"longhaul %s --help\" lists them",
-                 command->name, word, near ? ", did you mean " : "", near ? near : "",
-                 near ? "?" : "", command->name);
+  return lh_fail(LH_EINVAL, "%s: unknown flag \"%s\"%s (\"longhaul %s --help\" lists them)",
+                 command->name, word, lh_did_you_mean(word, names, hint, sizeof hint),
+                 command->name);
 }
 
 static lh_status read_size(const lh_flag *flag, const char *text, size_t *value)
@@ -131,4 +130,22 @@ void lh_arguments_free(const lh_command *command, void *values, lh_words *words)
     if (flag->type == LH_FLAG_LIST)
       free(((lh_words *)((char *)values + flag->offset))->word);
   free(words->word);
+}
+
+lh_status lh_choose(const char *what, const char *text, const char *const *names, size_t *index)
+{
+  lh_text all = {0};
+  char hint[120];
+  for (*index = 0; names[*index]; ++*index) {
+    if (strcmp(names[*index], text) == 0) {
+      lh_text_free(&all);
+      return LH_OK;
+    }
+    lh_text_append(&all, "%s%s", *index ? ", " : "", names[*index]);
+  }
+  const lh_status status =
+      lh_fail(LH_EINVAL, "%s: found \"%s\", allowed: %s%s", what, text,
+              all.data ? all.data : "nothing", lh_did_you_mean(text, names, hint, sizeof hint));
+  lh_text_free(&all);
+  return status;
 }

@@ -12,4 +12,7 @@ lh_status lh_arguments_read(const lh_command *command, int argc, char **argv, vo
                             lh_words *words, bool *help);
 void lh_arguments_free(const lh_command *command, void *values, lh_words *words);
 
+/* Position of text among names (NULL-terminated); LH_EINVAL lists them and suggests one. */
+lh_status lh_choose(const char *what, const char *text, const char *const *names, size_t *index);
+
 #endif

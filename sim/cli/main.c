@@ -60,9 +60,9 @@ static lh_status find_command(const char *name, const lh_command **command)
       return LH_OK;
     }
   }
-  const char *near = lh_nearest(name, names);
-  return lh_fail(LH_EINVAL, "unknown command \"%s\"%s%s%s; \"longhaul --help\" lists them", name,
-                 near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  char hint[120];
+  return lh_fail(LH_EINVAL, "unknown command \"%s\"%s (\"longhaul --help\" lists them)", name,
+                 lh_did_you_mean(name, names, hint, sizeof hint));
 }
 
 static lh_status run_command(const lh_command *command, int argc, char **argv)

@@ -5,6 +5,7 @@
 #include "analysis/table.h"
 #include "base/text.h"
 #include "sim/cli/command.h"
+#include "sim/cli/output.h"
 #include "sim/methods/method.h"
 
 struct values {
@@ -23,17 +24,6 @@ static cJSON *method_json(const lh_method *method)
   return object;
 }
 
-static lh_status print_json(cJSON *tree)
-{
-  char *text = lh_json_print(tree);
-  cJSON_Delete(tree);
-  if (!text)
-    return lh_fail(LH_ENOMEM, "no memory to print methods");
-  puts(text);
-  free(text);
-  return LH_OK;
-}
-
 static lh_status print_all(bool json)
 {
   cJSON *all = cJSON_CreateArray();
@@ -49,7 +39,7 @@ static lh_status print_all(bool json)
   }
   lh_status status = LH_OK;
   if (json)
-    status = print_json(all);
+    status = lh_print_own_json(all);
   else {
     cJSON_Delete(all);
     status = lh_table_print(&table, stdout);
@@ -67,9 +57,9 @@ static lh_status find(const char *name, const lh_method **method)
   *method = lh_method_find(name);
   if (*method)
     return LH_OK;
-  const char *near = lh_nearest(name, names);
-  return lh_fail(LH_EINVAL, "methods: unknown method \"%s\"%s%s%s; \"longhaul methods\" lists them",
-                 name, near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  char hint[120];
+  return lh_fail(LH_EINVAL, "methods: unknown method \"%s\"%s (\"longhaul methods\" lists them)",
+                 name, lh_did_you_mean(name, names, hint, sizeof hint));
 }
 
 static lh_status run(const void *values, const lh_words *words)
@@ -80,7 +70,7 @@ static lh_status run(const void *values, const lh_words *words)
     return print_all(v->json);
   LH_TRY(find(words->word[0], &method));
   if (v->json)
-    return print_json(method_json(method));
+    return lh_print_own_json(method_json(method));
   printf("%s: %s\n%s\n\nState per rank: %s\nSent per rank and step: %s\n\n", method->name,
          method->title, method->paper, method->state_formula, method->wire_formula);
   lh_options_print(method->options, stdout);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "models/catalogue.h"
 #include "sim/cli/command.h"
+#include "sim/cli/output.h"
 
 struct values {
   bool json;
@@ -28,17 +29,6 @@ static lh_status entry_json(const char *folder, const char *name, cJSON **object
   return LH_OK;
 }
 
-static lh_status print_json(cJSON *tree)
-{
-  char *text = lh_json_print(tree);
-  cJSON_Delete(tree);
-  if (!text)
-    return lh_fail(LH_ENOMEM, "no memory to print models");
-  puts(text);
-  free(text);
-  return LH_OK;
-}
-
 static lh_status print_all_json(const char *folder)
 {
   char **names;
@@ -52,7 +42,7 @@ static lh_status print_all_json(const char *folder)
   }
   lh_catalogue_free_names(names);
   if (status == LH_OK)
-    return print_json(all);
+    return lh_print_own_json(all);
   cJSON_Delete(all);
   return status;
 }
@@ -69,7 +59,7 @@ static lh_status run(const void *values, const lh_words *words)
     return print_all_json(folder);
   cJSON *object = NULL;
   LH_TRY(entry_json(folder, name, &object));
-  return print_json(object);
+  return lh_print_own_json(object);
 }
 
 static const lh_flag flags[] = {LH_FLAG_JSON(struct values), {0}};

@@ -17,7 +17,19 @@ static lh_status print_text(char *text, const char *before, const char *after)
   return LH_OK;
 }
 
-static lh_status print_json(const cJSON *rows)
+lh_status lh_print_json(const cJSON *tree)
+{
+  return print_text(lh_json_print(tree), "", "\n");
+}
+
+lh_status lh_print_own_json(cJSON *tree)
+{
+  const lh_status status = lh_print_json(tree);
+  cJSON_Delete(tree);
+  return status;
+}
+
+static lh_status print_json_rows(const cJSON *rows)
 {
   printf("[");
   for (const cJSON *row = rows->child; row; row = row->next)
@@ -82,7 +94,7 @@ lh_status lh_print_rows(const cJSON *rows, bool json, bool csv, const char *cons
                         const lh_heading *headings)
 {
   if (json)
-    return print_json(rows);
+    return print_json_rows(rows);
   if (csv)
     return print_text(lh_csv_of(rows, columns), "", "");
   return print_table(rows, headings);
@@ -91,7 +103,7 @@ lh_status lh_print_rows(const cJSON *rows, bool json, bool csv, const char *cons
 lh_status lh_print_row(const cJSON *row, bool json, bool csv, const char *const *columns)
 {
   if (json)
-    return print_text(lh_json_print(row), "", "\n");
+    return lh_print_json(row);
   if (csv) {
     cJSON *rows = cJSON_CreateArray();
     cJSON_AddItemToArray(rows, cJSON_Duplicate(row, 1));

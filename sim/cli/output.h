@@ -20,4 +20,8 @@ lh_status lh_print_rows(const cJSON *rows, bool json, bool csv, const char *cons
 /* One row: JSON, CSV, or a line per member. */
 lh_status lh_print_row(const cJSON *row, bool json, bool csv, const char *const *columns);
 
+/* A tree on one line. The second takes it over. */
+lh_status lh_print_json(const cJSON *tree);
+lh_status lh_print_own_json(cJSON *tree);
+
 #endif

@@ -1,9 +1,8 @@
 /* platform.c -- what a platform file says, once it is resolved. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "sim/cli/cluster_flags.h"
+#include "sim/cli/flags.h"
 
 struct values {
   lh_cluster_flags cluster;
@@ -32,35 +31,18 @@ static lh_status export_xml(const lh_platform *platform, const struct values *v)
   return lh_platform_export_xml(platform, stdout);
 }
 
-static const struct action {
-  const char *name;
-  lh_status (*run)(const lh_platform *platform, const struct values *v);
-} actions[] = {{"show", show}, {"check", check}, {"export", export_xml}};
-#define ACTIONS (sizeof actions / sizeof *actions)
-
-static lh_status find_action(const char *name, const struct action **action)
-{
-  const char *names[ACTIONS + 1] = {NULL};
-  for (size_t i = 0; i < ACTIONS; i++) {
-    names[i] = actions[i].name;
-    if (strcmp(name, names[i]) == 0) {
-      *action = &actions[i];
-      return LH_OK;
-    }
-  }
-  const char *near = lh_nearest(name, names);
-  return lh_fail(LH_EINVAL, "platform: found \"%s\", allowed: show, check, export%s%s%s", name,
-                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-}
+static const char *const actions[] = {"show", "check", "export", NULL};
+static lh_status (*const action_runs[])(const lh_platform *, const struct values *) = {show, check,
+                                                                                       export_xml};
 
 static lh_status run(const void *values, const lh_words *words)
 {
   const struct values *v = values;
-  const struct action *action = NULL;
+  size_t action;
   lh_platform *platform;
-  LH_TRY(find_action(words->word[0], &action));
+  LH_TRY(lh_choose("platform", words->word[0], actions, &action));
   LH_TRY(lh_cluster_flags_read(&v->cluster, words->n > 1 ? words->word[1] : NULL, &platform));
-  const lh_status status = action->run(platform, v);
+  const lh_status status = action_runs[action](platform, v);
   lh_platform_free(platform);
   return status;
 }

@@ -18,10 +18,10 @@ static lh_status check_root(const char *path, const char *const *roots)
     }
     lh_text_append(&all, "%s%s.*", i ? ", " : "", roots[i]);
   }
-  const char *near = lh_nearest(root, roots);
+  char hint[120];
   const lh_status status =
-      lh_fail(LH_EINVAL, "--set: found the path \"%s\", allowed: %s%s%s%s", path, all.data,
-              near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+      lh_fail(LH_EINVAL, "--set: found the path \"%s\", allowed: %s%s", path,
+              all.data ? all.data : "none", lh_did_you_mean(root, roots, hint, sizeof hint));
   lh_text_free(&all);
   return status;
 }

@@ -31,7 +31,7 @@ class Help(CliCase):
         self.refused(["predikt"], 'unknown command "predikt"', 'did you mean "predict"?')
         self.refused(["xyzzy"], 'unknown command "xyzzy"', "longhaul --help")
         self.refused([], "a command is missing")
-        self.refused(["predict", "--platfrom", "star"], "--platfrom", "did you mean --platform?")
+        self.refused(["predict", "--platfrom", "star"], "--platfrom", 'did you mean "--platform"?')
         self.refused(["run"], "something is missing", "longhaul run EXPERIMENT")
         self.refused(["run", "a", "b"], '"b" too many')
         self.refused(["run", "a", "--workers"], "--workers needs a value")
