@@ -289,66 +289,107 @@ static inline key_t NAME(key)(real x)
   return key < NAN_KEY ? key : NAN_KEY;
 }
 
-/* The k-th largest of n keys, digit by digit: the largest value that k keys reach. */
+/* How many of n keys reach `trial` and the next two steps above it. */
+static inline void NAME(count_keys)(const key_t *key, size_t n, key_t trial, key_t step,
+                                    key_t reached[3])
+{
+  key_t one = 0, two = 0, three = 0;
+  for (size_t i = 0; i < n; i++) {
+    one += key[i] >= trial;
+    two += key[i] >= trial + step;
+    three += key[i] >= trial + 2 * step;
+  }
+  reached[0] = one;
+  reached[1] = two;
+  reached[2] = three;
+}
+
+/* A bound that exactly k of n keys reach; if ties forbid it, the k-th largest key. Two binary digits at a
+ * time, the largest value that k keys reach; it is good enough as soon as no more than k do. */
 static key_t NAME(kth_key)(const key_t *key, size_t n, size_t k)
 {
-  key_t kth = 0;
-  for (int bit = LH_REAL_BITS - 2; bit >= 0; bit--) {
-    const key_t trial = kth | ((key_t)1 << bit);
-    key_t reached = 0;
-    for (size_t i = 0; i < n; i++)
-      reached += key[i] >= trial;
-    if ((size_t)reached >= k)
-      kth = trial;
-  }
-  return kth;
-}
-
-/* The same for many keys: the k-th largest of the maxima of groups is not above it, so that only
- * groups whose maximum reaches that bound can matter. `top` (n / DCT_GROUP), `few` (n) are scratch. */
-static key_t NAME(kth_key_grouped)(const key_t *key, size_t n, size_t k, key_t *top, key_t *few)
-{
-  const size_t groups = n / DCT_GROUP;
-  if (n % DCT_GROUP != 0 || groups < 2 * k)
-    return NAME(kth_key)(key, n, k);
-  for (size_t g = 0; g < groups; g++) {
-    key_t most = 0;
-    for (size_t i = g * DCT_GROUP; i < (g + 1) * DCT_GROUP; i++)
-      most = key[i] > most ? key[i] : most;
-    top[g] = most;
-  }
-  const key_t bound = NAME(kth_key)(top, groups, k);
-  size_t count = 0;
-  for (size_t g = 0; g < groups; g++)
-    if (top[g] >= bound)
-      for (size_t i = g * DCT_GROUP; i < (g + 1) * DCT_GROUP; i++) {
-        few[count] = key[i];
-        count += key[i] >= bound;
+  key_t kth = 0, reached[3];
+  for (int bit = LH_REAL_BITS - 3; bit >= 1; bit -= 2) {
+    const key_t step = (key_t)1 << bit;
+    NAME(count_keys)(key, n, kth + step, step, reached);
+    for (int digit = 2; digit >= 0; digit--)
+      if ((size_t)reached[digit] >= k) {
+        kth += step * (digit + 1);
+        if ((size_t)reached[digit] == k)
+          return kth;
+        break;
       }
-  return NAME(kth_key)(few, count, k);
+  }
+  NAME(count_keys)(key, n, kth + 1, 1, reached);
+  return kth + ((size_t)reached[0] >= k);
 }
 
-/* Writes the k chosen coefficients of chunk number `chunk` of the panel in ascending order. key (3 times
- * the chunk's elements) is scratch. */
-static void NAME(choose)(const struct NAME(workspace) * work, const struct dct_panel *panel,
-                         size_t chunk, size_t k, key_t *key, int32_t *index, real *value)
+/* Keys of one chunk, and their maxima by groups, by which most of a chunk can be passed over. */
+struct NAME(keys) {
+  key_t *key, *few; /* (n); few is scratch */
+  key_t *top;       /* (groups) */
+  size_t n, groups, group;
+};
+
+static void NAME(keys_fill)(struct NAME(keys) * keys, const real *image, size_t row, size_t h,
+                            size_t w)
 {
-  const size_t h = work->walk.height, w = work->walk.chunk_width, n = h * w;
-  const real *image = work->image + chunk * w;
   for (size_t b = 0; b < h; b++)
     for (size_t d = 0; d < w; d++)
-      key[b * w + d] = NAME(key)(image[b * panel->width + d]);
-  const key_t kth = NAME(kth_key_grouped)(key, n, k, key + n, key + 2 * n);
-  size_t above = 0;
-  for (size_t i = 0; i < n; i++)
+      keys->key[b * w + d] = NAME(key)(image[b * row + d]);
+  for (size_t g = 0; g < keys->groups; g++) {
+    key_t most = 0;
+    for (size_t i = g * keys->group; i < (g + 1) * keys->group; i++)
+      most = keys->key[i] > most ? keys->key[i] : most;
+    keys->top[g] = most;
+  }
+}
+
+/* The k-th largest maximum of a group is not above the k-th largest key, so only keys that reach it
+ * matter. Worth it when groups are many. */
+static key_t NAME(keys_kth)(const struct NAME(keys) * keys, size_t k)
+{
+  if (keys->groups < 2 * k)
+    return NAME(kth_key)(keys->key, keys->n, k);
+  const key_t bound = NAME(kth_key)(keys->top, keys->groups, k);
+  size_t count = 0;
+  for (size_t g = 0; g < keys->groups; g++)
+    if (keys->top[g] >= bound)
+      for (size_t i = g * keys->group; i < (g + 1) * keys->group; i++) {
+        keys->few[count] = keys->key[i];
+        count += keys->key[i] >= bound;
+      }
+  return NAME(kth_key)(keys->few, count, k);
+}
+
+/* Writes the k chosen coefficients of chunk number `chunk` of the panel in ascending order. */
+static void NAME(choose)(const struct NAME(workspace) * work, const struct dct_panel *panel,
+                         size_t chunk, size_t k, struct NAME(keys) * keys, int32_t *index,
+                         real *value)
+{
+  const size_t w = work->walk.chunk_width;
+  const real *image = work->image + chunk * w;
+  NAME(keys_fill)(keys, image, panel->width, work->walk.height, w);
+  const key_t kth = NAME(keys_kth)(keys, k), *key = keys->key;
+  size_t above = 0, taken = 0;
+  for (size_t i = 0; i < keys->n; i++)
     above += key[i] > kth;
-  size_t ties = k - above, taken = 0;
-  for (size_t i = 0; taken < k; i++) {
-    if (key[i] < kth || (key[i] == kth && ties == 0))
+  size_t ties = k - above;
+  for (size_t g = 0; g < keys->groups; g++) {
+    if (keys->top[g] < kth)
       continue;
-    ties -= key[i] == kth;
-    index[taken] = (int32_t)i;
-    value[taken++] = image[i / w * panel->width + i % w];
+    /* Without a branch: a place is written until an element stays in it. */
+    for (size_t i = g * keys->group; i < (g + 1) * keys->group && taken < k; i++) {
+      const size_t tie = key[i] == kth && ties > 0;
+      index[taken] = (int32_t)i;
+      ties -= tie;
+      taken += tie + (key[i] > kth);
+    }
+  }
+  for (size_t e = 0; e < k; e++) {
+    const uint32_t i = (uint32_t)index[e];
+    value[e] =
+        work->walk.height == 1 ? image[i] : image[i / (uint32_t)w * panel->width + i % (uint32_t)w];
   }
 }
 
@@ -358,10 +399,15 @@ static lh_status NAME(dct_top_k)(lh_device *dev, const lh_tensor *x, const lh_ch
   (void)dev;
   struct NAME(workspace) work;
   LH_TRY(NAME(workspace_init)(&work, chunking, false));
-  key_t *key = lh_block_take(3 * chunking->block_elements * sizeof(key_t));
-  if (!key) {
+  const size_t n = chunking->block_elements;
+  struct NAME(keys) keys = {.n = n, .group = n % DCT_GROUP ? n : DCT_GROUP};
+  keys.groups = n / keys.group;
+  keys.key = lh_block_take(3 * n * sizeof(key_t));
+  keys.few = keys.key + n;
+  keys.top = keys.few + n;
+  if (!keys.key) {
     lh_block_give(work.memory);
-    return lh_fail(LH_ENOMEM, "dct top-k: no memory for chunks of %zu", chunking->block_elements);
+    return lh_fail(LH_ENOMEM, "dct top-k: no memory for chunks of %zu", n);
   }
   for (size_t band = 0; band < work.walk.bands; band++)
     for (size_t at = 0; at < work.walk.chunks_per_band; at += work.walk.panel_chunks) {
@@ -369,10 +415,10 @@ static lh_status NAME(dct_top_k)(lh_device *dev, const lh_tensor *x, const lh_ch
       NAME(encode)(&work, &panel, x->data);
       for (size_t chunk = 0; chunk < panel.chunks; chunk++)
         NAME(choose)
-      (&work, &panel, chunk, k, key, (int32_t *)index->data + (panel.first + chunk) * k,
+      (&work, &panel, chunk, k, &keys, (int32_t *)index->data + (panel.first + chunk) * k,
        (real *)value->data + (panel.first + chunk) * k);
     }
-  lh_block_give(key);
+  lh_block_give(keys.key);
   lh_block_give(work.memory);
   return LH_OK;
 }
@@ -394,7 +440,8 @@ static lh_status NAME(scatter)(const struct NAME(workspace) * work, const struct
         const uint32_t i = (uint32_t)index[e];
         LH_EXPECT(i < chunking->block_elements, "dct merge: index %d, not below %zu", index[e],
                   chunking->block_elements);
-        const size_t at = i / (uint32_t)w * panel->width + chunk * w + i % (uint32_t)w;
+        const size_t row = work->walk.height == 1 ? 0 : i / (uint32_t)w; /* divisions are slow */
+        const size_t at = row * panel->width + chunk * w + (i - row * w);
         work->image[at] += value[e];
         work->count[at] += 1;
       }

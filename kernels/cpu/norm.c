@@ -57,11 +57,12 @@ static lh_status NAME(layer_norm_backward)(lh_device *dev, lh_tensor *dx, lh_ten
       t_sum += t;
       th_sum += t * h;
     }
-    for (size_t l = 0; j + l < c; l++) {
-      const real h = (xi[j + l] - m) * r, t = dyi[j + l] * g[j + l];
-      t_sum[l] += t;
-      th_sum[l] += t * h;
-    }
+    LOAD_TAIL(x_tail, xi + j, c - j, m);
+    LOAD_TAIL(t_tail, dyi + j, c - j, 0);
+    LOAD_TAIL(g_tail, g + j, c - j, 0);
+    t_tail *= g_tail;
+    t_sum += t_tail;
+    th_sum += t_tail * ((x_tail - m) * r);
     const real t_mean = NAME(fold)(&t_sum) / (real)c, th_mean = NAME(fold)(&th_sum) / (real)c;
 
     ELEMENTWISE
@@ -116,8 +117,10 @@ static lh_status NAME(rms_norm_backward)(lh_device *dev, lh_tensor *dx, lh_tenso
     size_t j = 0;
     for (; j + LANES <= c; j += LANES)
       th_sum += (LOAD(dyi + j) * LOAD(g + j)) * (LOAD(xi + j) * r);
-    for (size_t l = 0; j + l < c; l++)
-      th_sum[l] += (dyi[j + l] * g[j + l]) * (xi[j + l] * r);
+    LOAD_TAIL(x_tail, xi + j, c - j, 0);
+    LOAD_TAIL(t_tail, dyi + j, c - j, 0);
+    LOAD_TAIL(g_tail, g + j, c - j, 0);
+    th_sum += (t_tail * g_tail) * (x_tail * r);
     const real th_mean = NAME(fold)(&th_sum) / (real)c;
 
     ELEMENTWISE

@@ -7,15 +7,9 @@
 
 #define lanes NAME(lanes_t)
 #define lanes_in_memory NAME(lanes_in_memory_t)
-#define lanes_mask NAME(lanes_mask_t)
 #define LANES ((size_t)(128 / sizeof(real)))
 typedef real lanes __attribute__((vector_size(128)));
 typedef real lanes_in_memory __attribute__((vector_size(128), aligned(4), may_alias));
-#if LH_REAL_BITS == 32
-typedef int32_t lanes_mask __attribute__((vector_size(128)));
-#else
-typedef int64_t lanes_mask __attribute__((vector_size(128)));
-#endif
 #define LOAD(p) (*(const lanes_in_memory *)(p))
 
 /* Not every file uses every helper. */
@@ -31,14 +25,21 @@ HELPER real NAME(fold)(const lanes *sum)
   return s[0];
 }
 
+/* The last n < LANES elements; lanes beyond them hold `rest`. */
+#define LOAD_TAIL(to, x, n, rest)                                                                  \
+  lanes to = (lanes){0} + (rest);                                                                  \
+  memcpy(&to, (x), (n) * sizeof(real))
+
 HELPER real NAME(sum)(const real *x, size_t n)
 {
   lanes s = {0};
   size_t i = 0;
   for (; i + LANES <= n; i += LANES)
     s += LOAD(x + i);
-  for (size_t j = 0; i + j < n; j++)
-    s[j] += x[i + j];
+  if (i < n) {
+    LOAD_TAIL(tail, x + i, n - i, 0);
+    s += tail;
+  }
   return NAME(fold)(&s);
 }
 
@@ -48,8 +49,11 @@ HELPER real NAME(dot)(const real *x, const real *y, size_t n)
   size_t i = 0;
   for (; i + LANES <= n; i += LANES)
     s += LOAD(x + i) * LOAD(y + i);
-  for (size_t j = 0; i + j < n; j++)
-    s[j] += x[i + j] * y[i + j];
+  if (i < n) {
+    LOAD_TAIL(x_tail, x + i, n - i, 0);
+    LOAD_TAIL(y_tail, y + i, n - i, 0);
+    s += x_tail * y_tail;
+  }
   return NAME(fold)(&s);
 }
 
@@ -62,29 +66,31 @@ HELPER real NAME(spread)(const real *x, real center, size_t n)
     const lanes d = LOAD(x + i) - center;
     s += d * d;
   }
-  for (size_t j = 0; i + j < n; j++)
-    s[j] += (x[i + j] - center) * (x[i + j] - center);
+  if (i < n) {
+    LOAD_TAIL(tail, x + i, n - i, center);
+    tail -= center;
+    s += tail * tail;
+  }
   return NAME(fold)(&s);
 }
 
-/* The largest of n values, -infinity if there is none; NaNs are passed over. */
+/* The largest of n values, -infinity if there is none; NaNs are passed over. In an array of lanes, because
+ * the compiler takes comparisons of `lanes` apart. */
 HELPER real NAME(largest)(const real *x, size_t n)
 {
-  real best = -(real)INFINITY;
+  real top[128 / sizeof(real)];
+  for (size_t j = 0; j < LANES; j++)
+    top[j] = -(real)INFINITY;
   size_t i = 0;
-  if (n >= LANES) {
-    lanes top = best - (lanes){0};
-    for (; i + LANES <= n; i += LANES) {
-      const lanes v = LOAD(x + i);
-      const lanes_mask above = v > top;
-      top = (lanes)((above & (lanes_mask)v) | (~above & (lanes_mask)top));
-    }
+  for (; i + LANES <= n; i += LANES)
     for (size_t j = 0; j < LANES; j++)
-      best = top[j] > best ? top[j] : best;
-  }
-  for (; i < n; i++)
-    best = x[i] > best ? x[i] : best;
-  return best;
+      top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+  for (size_t j = 0; i + j < n; j++)
+    top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+  for (size_t half = LANES / 2; half; half /= 2)
+    for (size_t j = 0; j < half; j++)
+      top[j] = top[j + half] > top[j] ? top[j + half] : top[j];
+  return top[0];
 }
 
 HELPER real_bits NAME(to_bits)(real x)
@@ -101,13 +107,12 @@ HELPER real NAME(from_bits)(real_bits bits)
   return x;
 }
 
-/* exp to 1 ulp (float) and 2 ulp (double), without a branch, so that loops over it become vectors.
- * x = n ln 2 + r, |r| <= ln 2 / 2; n times the upper part of ln 2 is exact. e^r is its Taylor sum up to
- * the first term below half an ulp. 2^n is applied in two halves: the result may be subnormal. Adding
- * and subtracting ROUNDER rounds to a whole number, and leaves that number in the low bits. */
+/* e^x for x up to 88 (float) or 709 (double), to 1 and 2 ulp; what would be subnormal is 0. No branch, so
+ * that loops over it become vectors. x = n ln 2 + r, |r| <= ln 2 / 2; n times the upper part of ln 2 is
+ * exact. e^r is its Taylor sum up to the first term below half an ulp. Adding and subtracting ROUNDER
+ * rounds to a whole number and leaves that number in the low bits, where it becomes 2^n. */
 #if LH_REAL_BITS == 32
-#define EXP_LOW (-104.0f)
-#define EXP_HIGH 89.0f
+#define EXP_LOW (-87.3f)
 #define ROUNDER 0x1.8p23f
 #define LOG2_E 0x1.715476p+0f
 #define LN_2_UPPER 0x1.62e4p-1f
@@ -115,8 +120,7 @@ HELPER real NAME(from_bits)(real_bits bits)
 #define EXPONENT_SHIFT 23
 #define EXPONENT_BIAS 127
 #else
-#define EXP_LOW (-746.0)
-#define EXP_HIGH 710.0
+#define EXP_LOW (-708.3)
 #define ROUNDER 0x1.8p52
 #define LOG2_E 0x1.71547652b82fep+0
 #define LN_2_UPPER 0x1.62e42fefa4p-1
@@ -127,8 +131,6 @@ HELPER real NAME(from_bits)(real_bits bits)
 
 HELPER real NAME(exp)(real x)
 {
-  x = x < EXP_LOW ? EXP_LOW : x; /* this way round, NaN passes */
-  x = x > EXP_HIGH ? EXP_HIGH : x;
   const real rounded = x * LOG2_E + ROUNDER;
   const real n = rounded - ROUNDER;
   const real r = (x - n * LN_2_UPPER) - n * LN_2_LOWER;
@@ -149,16 +151,12 @@ HELPER real NAME(exp)(real x)
   p = p * r + (real)1 / 6;
   p = p * r + (real)1 / 2;
   p = (p * (r * r) + r) + 1;
-  const real_bits whole = NAME(to_bits)(rounded) - NAME(to_bits)(ROUNDER);
-  const real_bits sign = ~(real_bits)0 << (LH_REAL_BITS - 1);
-  const real_bits half = (whole >> 1) | (whole & sign); /* floor(n / 2), in two's complement */
-  const real first = NAME(from_bits)((half + EXPONENT_BIAS) << EXPONENT_SHIFT);
-  const real second = NAME(from_bits)((whole - half + EXPONENT_BIAS) << EXPONENT_SHIFT);
-  return p * first * second;
+  const real_bits whole = NAME(to_bits)(rounded) - (NAME(to_bits)(ROUNDER) - EXPONENT_BIAS);
+  p *= NAME(from_bits)(whole << EXPONENT_SHIFT);
+  return x < EXP_LOW ? 0 : p; /* this way round, NaN stays */
 }
 
 #undef EXP_LOW
-#undef EXP_HIGH
 #undef ROUNDER
 #undef LOG2_E
 #undef LN_2_UPPER

@@ -60,26 +60,20 @@ static lh_status NAME(embedding_backward)(lh_device *dev, lh_tensor *dtable, lh_
   return LH_OK;
 }
 
-/* The target is right if no logit is larger and none before it is equal. */
-static bool NAME(is_first_largest)(const real *x, size_t v, size_t target)
-{
-  size_t above = 0, equal_before = 0;
-  for (size_t j = 0; j < v; j++)
-    above += !(x[j] <= x[target]); /* a NaN anywhere counts as above */
-  for (size_t j = 0; j < target; j++)
-    equal_before += x[j] == x[target];
-  return above == 0 && equal_before == 0;
-}
-
-/* e (v) gets (softmax - onehot) * scale, or stays scratch when that is not wanted; e may be x. */
+/* Loss of one row. The target is right if its logit is the largest and none before it is equal.
+ * e (v) gets (softmax - onehot) * scale, or stays scratch when that is not wanted; e may be x. */
 static double NAME(cross_entropy_row)(real *e, const real *x, size_t v, size_t target, bool wanted,
-                                      real scale)
+                                      real scale, size_t *correct)
 {
   const real top = NAME(largest)(x, v), chosen = x[target];
+  size_t first = target;
+  for (size_t j = 0; chosen == top && j < target && first == target; j++)
+    first = x[j] == top ? j : target;
   ELEMENTWISE
   for (size_t j = 0; j < v; j++)
     e[j] = NAME(exp)(x[j] - top);
   const real sum = NAME(sum)(e, v);
+  *correct += chosen == top && first == target && sum == sum; /* a NaN is no smaller logit */
   if (wanted) {
     const real factor = scale / sum;
     ELEMENTWISE
@@ -104,8 +98,8 @@ static lh_status NAME(cross_entropy)(lh_device *dev, lh_tensor *dlogits, const l
   for (size_t i = 0; i < n; i++) {
     const real *x = (const real *)logits->data + i * v;
     real *e = dlogits ? (real *)dlogits->data + i * v : scratch;
-    loss->correct += NAME(is_first_largest)(x, v, (size_t)target[i]);
-    sum += NAME(cross_entropy_row)(e, x, v, (size_t)target[i], dlogits != NULL, (real)scale);
+    sum += NAME(cross_entropy_row)(e, x, v, (size_t)target[i], dlogits != NULL, (real)scale,
+                                   &loss->correct);
   }
   loss->loss_sum += sum;
   loss->count += n;

@@ -300,11 +300,17 @@ static void floats_of(const lh_tensor *t, float *out)
     out[i] = (float)values[i];
 }
 
-static void test_encode(lh_device *dev, lh_dtype dtype, const struct layout *l, size_t top_k)
+/* spike: all zero but one number in sixty, which gives coefficients of few different sizes (15 of them
+ * share a size in chunks of 60), so that ties decide. */
+static void test_encode(lh_device *dev, lh_dtype dtype, const struct layout *l, size_t top_k,
+                        bool spike)
 {
   const size_t n = l->rows ? l->rows * l->columns : l->columns;
   guarded x = guarded_1d(dev, dtype, n);
-  const double *xv = guarded_draw(&x, 8, 1);
+  double *xv = guarded_draw(&x, 8, 1);
+  for (size_t i = 0; spike && i < n; i++)
+    xv[i] = i % 60 == 7 ? 1 : 0;
+  guarded_set(&x, xv);
   lh_tensor t = shaped(&x, l);
   lh_chunking c;
   REQUIRE_OK(lh_chunking_init(dev, &c, &t, l->target));
@@ -460,10 +466,14 @@ int main(void)
   for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++) {
     const bool small = layouts[i].rows * layouts[i].columns < 8000;
     if (small || dtype == LH_F32)
-      test_encode(dev, dtype, &layouts[i], 1 + i * 3);
+      test_encode(dev, dtype, &layouts[i], 1 + i * 3, false);
     test_decode(dev, dtype, &layouts[i], 1 + i, 3,
                 i % 2 ? LH_MERGE_SUM_OVER_N : LH_MERGE_CONTRIBUTORS);
   }
+  for (size_t k = 1; k <= 60; k++)
+    test_encode(dev, LH_F32, &(struct layout){0, 120, 60}, k, true);
+  for (size_t k = 1; k < 100; k += 7)
+    test_encode(dev, LH_F32, &(struct layout){60, 60, 60}, k, true);
   test_ties_and_nan(dev);
   test_bad_index(dev);
   print_errors();
