@@ -78,8 +78,6 @@ double lh_node_up_s(const lh_platform *platform, size_t node, double now_s)
     const lh_fault *fault = &platform->fault[i];
     if (fault->kind == LH_FAULT_NODE_DOWN && fault->index == node && fault->from_s <= up_s &&
         up_s < fault->to_s) {
-      if (isinf(fault->to_s))
-        return INFINITY;
       up_s = fault->to_s;
       i = SIZE_MAX; /* wraps to 0 */
     }

@@ -71,6 +71,34 @@ static void time_and_gates(void *arg)
   lh_platform_free(platform);
 }
 
+/* What is due at the same date happens in the order in which it was asked for. */
+typedef struct turn {
+  size_t *next, number;
+} turn;
+
+static void take_turn(void *arg)
+{
+  turn *t = arg;
+  CHECK(*t->next == t->number, "number %zu came when %zu was due", t->number, *t->next);
+  ++*t->next;
+}
+
+static void same_date(void *arg)
+{
+  (void)arg;
+  lh_platform *platform = net_star(2, 1, 1);
+  scene *s = open_scene(platform, LH_FLOW_IDEAL, 0);
+  static turn turns[100];
+  size_t next = 0;
+  for (size_t i = 0; i < 100; i++) {
+    turns[i] = (turn){.next = &next, .number = i};
+    lh_engine_after_s(s->engine, 1.0, take_turn, &turns[i]);
+  }
+  REQUIRE_OK(lh_engine_run(s->engine));
+  CHECK(next == 100, "%zu of 100 came", next);
+  lh_engine_close(s->engine);
+}
+
 /* ---- ends --------------------------------------------------------------------------------------- */
 
 static void waiter(void *arg)
@@ -157,6 +185,17 @@ static void caps_leave_the_rest(void *arg)
                  MESSAGE(0, 3, 2e5, 0, INFINITY, 2e-3 + 0.2 / 0.8),
                  MESSAGE(0, 2, 4e5, 0, INFINITY, 0.502 + (0.4 - 0.8e-3))};
   expect_all("caps", net_platform(NEAR_AND_FAR, ""), &ideal, m, COUNT(m), 1e-12);
+}
+
+/* A cap of the route holds beside the message's own. */
+static void caps_of_the_route(void *arg)
+{
+  (void)arg;
+  message m[] = {MESSAGE(0, 1, 1e5, 0, INFINITY, 2e-3 + 0.5),
+                 MESSAGE(1, 0, 1e5, 0, 0.1e6, 2e-3 + 1), MESSAGE(2, 3, 1e5, 0, 0.5e6, 2e-3 + 0.5)};
+  lh_platform *platform = net_platform("{'nodes': 4, 'network': {'topology': 'star', 'bandwidth': "
+                                       "'1MB/s', 'latency': '1ms', 'flow_cap': '0.2MB/s'}}");
+  expect_all("route caps", platform, &ideal, m, COUNT(m), 1e-12);
 }
 
 /* ---- faults and variation ------------------------------------------------------------------------ */
@@ -307,11 +346,13 @@ static void random_flows(void *arg)
 int main(void)
 {
   net_fork(time_and_gates, NULL);
+  net_fork(same_date, NULL);
   net_fork(deadlock, NULL);
   net_fork(aborting, NULL);
   net_fork(alone, NULL);
   net_fork(fair_whatever_the_latency, NULL);
   net_fork(caps_leave_the_rest, NULL);
+  net_fork(caps_of_the_route, NULL);
   net_fork(faults, NULL);
   net_fork(down_for_ever, NULL);
   static uint64_t seeds[][2] = {{7, 7}, {8, 7}};
