@@ -165,15 +165,14 @@ const char *lh_json_path(lh_json node, char *buffer, size_t size)
   return buffer;
 }
 
-lh_status lh_json_fail(lh_json node, const char *format, ...)
+void lh_json_fail_record(lh_json node, const char *format, ...)
 {
   char path[256], text[700];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return lh_fail(LH_EINVAL, "%s: %s: %s", node.document->name,
-                 lh_json_path(node, path, sizeof path), text);
+  lh_fail_record("%s: %s: %s", node.document->name, lh_json_path(node, path, sizeof path), text);
 }
 
 /* What stands there, in words: for "found ...". */

@@ -43,7 +43,9 @@ const char *lh_json_folder(lh_json node);
 const char *lh_json_path(lh_json node, char *buffer, size_t size);
 
 /* An error at this node: "FILE: PATH: " + the text. */
-lh_status lh_json_fail(lh_json node, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define lh_json_fail(...) (lh_json_fail_record(__VA_ARGS__), LH_EINVAL) /* (node, format, ...) */
+void lh_json_fail_record(lh_json node, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Member of an object; .node is NULL if absent (also when `object` is absent). The path of a
  * present node is found by walking the tree, only when an error is written. */

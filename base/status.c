@@ -8,25 +8,24 @@
  * can depend on it. */
 static _Thread_local char reason[1024];
 
-lh_status lh_fail(lh_status status, const char *format, ...)
+void lh_fail_record(const char *format, ...)
 {
-  char text[sizeof reason]; /* the arguments may point into `reason` */
+  char text[sizeof reason] = {0}; /* the arguments may point into `reason` */
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   memcpy(reason, text, sizeof reason);
-  return status;
 }
 
-lh_status lh_fail_within(lh_status status, const char *format, ...)
+void lh_fail_record_within(const char *format, ...)
 {
   char context[sizeof reason];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(context, sizeof context, format, arguments);
   va_end(arguments);
-  return lh_fail(status, "%s: %s", context, reason);
+  lh_fail_record("%s: %s", context, reason);
 }
 
 const char *lh_fail_text(void)

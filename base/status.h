@@ -26,13 +26,14 @@
 typedef enum lh_status { LH_STATUS_MAP(LH_STATUS_ENUM) LH_STATUS_COUNT } lh_status;
 #undef LH_STATUS_ENUM
 
-/* Records a printf-style reason and returns `status`. The text is one line, names the key, the
- * value and the accepted range, and has no final full stop or newline. */
-lh_status lh_fail(lh_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Puts "context: " in front of the recorded reason and returns `status` unchanged. */
-lh_status lh_fail_within(lh_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* lh_fail(status, format, ...) records a printf-style reason and has the value `status`: a macro, so that
+ * compilers and analysers see that the value is not LH_OK. The text is one line, names the key, the value
+ * and the accepted range, and has no final full stop or newline.
+ * lh_fail_within(status, format, ...) puts "context: " in front of the recorded reason. */
+#define lh_fail(status, ...) (lh_fail_record(__VA_ARGS__), (status))
+#define lh_fail_within(status, ...) (lh_fail_record_within(__VA_ARGS__), (status))
+void lh_fail_record(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void lh_fail_record_within(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The latest reason recorded on this thread; "" if none. Valid until the next lh_fail. */
 const char *lh_fail_text(void);

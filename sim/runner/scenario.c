@@ -132,8 +132,8 @@ static lh_status resolve(lh_json given, resolved *r)
   LH_TRY(lh_workload_read(lh_json_get(scenario, "workload"),
                           lh_data_path("models/catalogue", folder, sizeof folder),
                           r->settings.run.train, &r->workload));
-  LH_TRY(lh_workload_check_ranks(&r->workload, lh_json_get(scenario, "workload"),
-                                 r->platform->ranks));
+  LH_TRY(
+      lh_workload_check_ranks(&r->workload, lh_json_get(scenario, "workload"), r->platform->ranks));
   LH_TRY(read_method(r, scenario));
   return check_host_memory(r, scenario);
 }
