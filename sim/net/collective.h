@@ -78,8 +78,9 @@ bool lh_collective_info(lh_collective_kind kind, lh_algorithm algorithm, lh_algo
 
 /* Is this combination offered? LH_EUNSUPPORTED with the reason and what is. */
 lh_status lh_collective_check(const lh_platform *platform, const lh_collective *collective);
-/* Replaces auto by the cheapest by prediction (algorithm), and by exact where it is affordable (at
- * most some 200,000 messages) else fluid where offered (timing). */
+/* Replaces auto by the cheapest by prediction (algorithm; direct is left out except for all-to-all,
+ * see direct.c), and by exact where it is affordable (at most 200,000 messages) else fluid where
+ * offered (timing). What was asked for by name is checked. */
 lh_status lh_collective_resolve(const lh_platform *platform, const lh_collective *collective,
                                 lh_algorithm *algorithm, lh_timing *timing);
 /* Alpha-beta prediction on an otherwise idle network, and the time below which no correct run of
@@ -91,7 +92,8 @@ lh_status lh_collective_lower_bound_s(const lh_platform *platform, const lh_coll
 
 /* Starts now. `member_done(arg, member)` is called in virtual time as each member finishes, the
  * last call is followed by nothing. Call overhead is included. n = 1 finishes at once (after the
- * call overhead). May be called from an actor or a callback. */
+ * call overhead). May be called from an actor or a callback. Whether fluid is close enough is for
+ * check and resolve to say; it is not asked again here. */
 lh_status lh_collective_start(lh_engine *engine, const lh_collective *collective,
                               void (*member_done)(void *arg, size_t member), void *arg);
 
