@@ -93,7 +93,7 @@ lh_status lh_frame_read_csv(const char *path, lh_frame *frame)
   frame->name = r.cell; /* names and cells are one array */
   frame->cell = r.cell ? r.cell + frame->columns : NULL;
   if (status != LH_OK) {
-    for (size_t i = 0; i < r.cells; i++)
+    for (size_t i = 0; r.cell && i < r.cells; i++)
       free(r.cell[i]);
     free(r.cell);
     *frame = (lh_frame){0};

@@ -153,17 +153,17 @@ static void write_node(const cJSON *node, bool sorted, lh_text *out);
 static void write_members(const cJSON *node, bool sorted, lh_text *out)
 {
   const size_t n = (size_t)cJSON_GetArraySize(node);
-  const cJSON **member = malloc((n ? n : 1) * sizeof *member);
+  const cJSON **member = calloc(n ? n : 1, sizeof *member);
   if (!member) {
     out->failed = true;
     return;
   }
   size_t i = 0;
-  for (const cJSON *item = node->child; item; item = item->next)
+  for (const cJSON *item = node->child; item && i < n; item = item->next)
     member[i++] = item;
   if (sorted && cJSON_IsObject(node))
     qsort(member, n, sizeof *member, by_key);
-  for (i = 0; i < n; i++) {
+  for (i = 0; i < n && member[i]; i++) {
     if (i)
       lh_text_append_bytes(out, ",", 1);
     if (cJSON_IsObject(node)) {

@@ -39,7 +39,8 @@ lh_status lh_model_check_keys(const lh_model_kind *kind, lh_json spec, const cha
   const char **allowed = calloc(own + common + extra + 1, sizeof *allowed);
   if (!allowed)
     return lh_fail(LH_ENOMEM, "model: no memory for its keys");
-  memcpy(allowed, kind->keys, own * sizeof *allowed);
+  if (own)
+    memcpy(allowed, kind->keys, own * sizeof *allowed);
   memcpy(allowed + own, lh_model_common_keys, common * sizeof *allowed);
   if (extra)
     memcpy(allowed + own + common, more, extra * sizeof *allowed);

@@ -59,9 +59,9 @@ static lh_status read_range(const char *text, double **bytes, size_t *n)
   if (stride[0] == '+')
     LH_TRY(read_size(stride + 1, strlen(stride + 1), &step));
   else {
-    char *end;
+    char *end = NULL;
     factor = stride[0] == 'x' ? strtod(stride + 1, &end) : 0;
-    if (!(factor > 1) || *end || !isfinite(factor))
+    if (!(factor > 1) || !end || *end || !isfinite(factor))
       return lh_fail(LH_EINVAL, "--bytes: found \"%s\", allowed: x2 (a factor over 1) or +1MB",
                      stride);
   }

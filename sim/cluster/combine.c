@@ -65,7 +65,7 @@ static lh_status combine_all_gather(lh_meeting *meeting)
 {
   const size_t n = meeting->group->n;
   lh_tensor *first = &meeting->member[0]->receive;
-  const size_t elements = lh_tensor_elements(first) / n;
+  const size_t elements = lh_tensor_elements(&meeting->member[0]->send);
   for (size_t i = 0; i < n; i++) {
     lh_tensor place = lh_tensor_view_1d(first, i * elements, elements);
     LH_TRY(deliver(device_of(meeting, 0), &place, &meeting->member[i]->send, meeting->wire));

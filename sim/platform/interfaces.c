@@ -89,7 +89,7 @@ static lh_status read_service(lh_json node, size_t accelerators, lh_interfaces *
 static lh_status stripe(lh_json node, const service *service, lh_interfaces *interfaces,
                         size_t *port_of_interface)
 {
-  uint32_t served[LH_MAX_INTERFACES];
+  uint32_t served[LH_MAX_INTERFACES] = {0};
   for (size_t i = 0; i < interfaces->count; i++) {
     size_t port = 0;
     while (port < interfaces->ports && served[port] != service->served[i]) {
@@ -119,7 +119,7 @@ lh_status lh_interfaces_read(lh_json node, size_t accelerators, lh_interfaces *i
   LH_TRY(lh_json_bool_or(striping, false, &interfaces->striping));
   LH_TRY(lh_json_bool_or(lh_json_get(node, "through_fabric"), false, &interfaces->through_fabric));
 
-  size_t port_of_interface[LH_MAX_INTERFACES];
+  size_t port_of_interface[LH_MAX_INTERFACES] = {0};
   if (interfaces->striping)
     LH_TRY(stripe(striping, &service, interfaces, port_of_interface));
   else

@@ -91,7 +91,8 @@ bool lh_store_finished(const char *results_folder, const char *key)
   cJSON *stored;
   lh_store_get(results_folder, key, &stored);
   const cJSON *status = stored ? lh_json_find_path(stored, "row.status") : NULL;
-  const bool finished = cJSON_IsString(status) && strcmp(status->valuestring, "failed") != 0;
+  const bool finished =
+      status && cJSON_IsString(status) && strcmp(status->valuestring, "failed") != 0;
   cJSON_Delete(stored);
   return finished;
 }
