@@ -359,7 +359,9 @@ static key_t NAME(keys_kth)(const struct NAME(keys) * keys, size_t k)
         keys->few[count] = keys->key[i];
         count += keys->key[i] >= bound;
       }
-  return NAME(kth_key)(keys->few, count, k);
+  /* A bound of the few is one of all keys only from where the few were cut. */
+  const key_t kth = NAME(kth_key)(keys->few, count, k);
+  return kth > bound ? kth : bound;
 }
 
 /* Writes the k chosen coefficients of chunk number `chunk` of the panel in ascending order. */

@@ -118,6 +118,38 @@ class ExampleD(unittest.TestCase):
         close(self, [-p for p in parameters(lines, 0, 1)], u, 6)
 
 
+class Naive(unittest.TestCase):
+    """Random matrices against the definition in double, at chunk sizes and k of real runs."""
+
+    @staticmethod
+    def transform(matrix, basis_left, basis_right):
+        half = [[sum(left[b] * row[l] for left, row in zip(basis_left, matrix)) for l in range(len(matrix[0]))]
+                for b in range(len(basis_left[0]))]
+        return [[sum(row[l] * basis_right[l][d] for l in range(len(row))) for d in range(len(basis_right[0]))] for row in half]
+
+    @staticmethod
+    def basis(c):
+        return [[math.sqrt((1 if q == 0 else 2) / c) * math.cos(math.pi * (2 * n + 1) * q / (2 * c)) for q in range(c)]
+                for n in range(c)]
+
+    def test_kept_part(self):
+        for rows, columns, k in (64, 64, 8), (64, 64, 1), (29, 64, 8), (64, 50, 32), (48, 61, 3):
+            random = __import__("random").Random(rows * columns + k)
+            matrix = [[random.gauss(0, 1) for _ in range(columns)] for _ in range(rows)]
+            left, right = self.basis(rows), self.basis(columns)
+            coefficients = self.transform(matrix, left, right)
+            order = sorted(((abs(x), b, d) for b, row in enumerate(coefficients) for d, x in enumerate(row)), reverse=True)
+            kept = [[0.0] * columns for _ in range(rows)]
+            for _, b, d in order[:k]:
+                kept[b][d] = coefficients[b][d]
+            transpose = lambda m: [list(column) for column in zip(*m)]
+            expected = self.transform(kept, transpose(left), transpose(right))
+            workload = {"model": "gradients", "start": [0] * (rows * columns), "shape": [rows, columns],
+                        "gradients": [[[x for row in matrix for x in row]]]}
+            _, lines = run(1, workload, {"top_k": k, "apply": "identity", "optimizer": {"name": "sgd", "learning_rate": 1.0}}, 1)
+            close(self, [-p for p in parameters(lines, 0, 1)], [x for row in expected for x in row], 5, f"{rows}x{columns} k={k}")
+
+
 class Published(unittest.TestCase):
     """Upload per step and worker of the paper's table (MB = 1e6 bytes): two workers send it once each."""
     UPLOAD_MB = {"olmo-300m": {32: 29.995, 16: 14.998, 8: 7.499, 4: 3.749, 2: 1.875, 1: 0.937},
