@@ -90,15 +90,18 @@ static void add_losses(cJSON *row, const lh_row_inputs *in)
 {
   size_t points;
   const lh_curve_point *curve = lh_run_curve(in->run, &points);
-  double best = NAN, validation = NAN;
+  double best = NAN, validation = NAN, accuracy = NAN;
   for (size_t i = 0; i < points; i++) {
     best = fmin(best, curve[i].train_loss); /* fmin ignores a NAN */
-    if (!isnan(curve[i].validation_loss))
-      validation = curve[i].validation_loss;
+    if (isnan(curve[i].validation_loss))
+      continue;
+    validation = curve[i].validation_loss;
+    accuracy = curve[i].validation_accuracy;
   }
   add_number(row, "final_loss", points ? curve[points - 1].train_loss : NAN);
   add_number(row, "best_loss", best);
   add_number(row, "validation_loss", validation);
+  add_number(row, "validation_accuracy", accuracy);
   add_number(row, "seconds_to_target", lh_run_seconds_to_target(in->run));
 }
 

@@ -36,6 +36,7 @@ const char *const lh_row_columns[] = {"scenario",
                                       "final_loss",
                                       "best_loss",
                                       "validation_loss",
+                                      "validation_accuracy",
                                       "seconds_to_target",
                                       "reason",
                                       NULL};

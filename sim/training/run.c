@@ -10,7 +10,7 @@
 typedef struct open_step {
   size_t ended;
   double *loss; /* (ranks); summed in rank order once complete, so that timing changes no bit */
-  double latest_s, validation_loss, inter_node_bytes;
+  double latest_s, validation_loss, validation_accuracy, inter_node_bytes;
 } open_step;
 
 typedef struct dump_line {
@@ -155,7 +155,9 @@ static lh_status find_open_step(lh_run *run, size_t step, open_step **found)
   LH_TRY(widen(run, step));
   open_step *open = &run->open[step % run->open_capacity];
   if (!open->loss) {
-    *open = (open_step){.loss = calloc(run->ranks, sizeof *open->loss), .validation_loss = NAN};
+    *open = (open_step){.loss = calloc(run->ranks, sizeof *open->loss),
+                        .validation_loss = NAN,
+                        .validation_accuracy = NAN};
     if (!open->loss)
       return lh_fail(LH_ENOMEM, "no memory for the losses of %zu ranks", run->ranks);
   }
@@ -176,6 +178,7 @@ static lh_status complete_step(lh_run *run, size_t step, open_step *open)
                             .virtual_s = open->latest_s,
                             .train_loss = run->settings.train ? loss / (double)run->ranks : NAN,
                             .validation_loss = open->validation_loss,
+                            .validation_accuracy = open->validation_accuracy,
                             .inter_node_bytes = open->inter_node_bytes / (double)run->ranks};
   free(open->loss);
   *open = (open_step){0};
@@ -191,8 +194,10 @@ lh_status lh_run_end_step(lh_run *run, const lh_step_report *report)
   open->loss[report->rank] = report->loss;
   open->latest_s = fmax(open->latest_s, report->now_s);
   open->inter_node_bytes += report->inter_node_bytes;
-  if (!isnan(report->validation_loss))
+  if (!isnan(report->validation_loss)) {
     open->validation_loss = report->validation_loss;
+    open->validation_accuracy = report->validation_accuracy;
+  }
   if (++open->ended == run->ranks)
     return complete_step(run, report->step, open);
   return LH_OK;

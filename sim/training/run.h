@@ -29,6 +29,7 @@ typedef struct lh_curve_point {
   size_t step;
   double tokens, virtual_s;
   double train_loss, validation_loss; /* NAN: not known */
+  double validation_accuracy;         /* share of rows whose largest logit is the target */
   double inter_node_bytes;            /* sent so far, mean over ranks */
 } lh_curve_point;
 
@@ -49,9 +50,9 @@ bool lh_run_is_last_step(const lh_run *run, size_t step);
 typedef struct lh_step_report {
   size_t rank, step;
   double now_s;
-  double loss;                               /* mean of the step on this rank; NAN: none */
-  double validation_loss;                    /* NAN: not evaluated by this rank */
-  double inter_node_bytes, intra_node_bytes; /* sent so far by this rank */
+  double loss;                                 /* mean of the step on this rank; NAN: none */
+  double validation_loss, validation_accuracy; /* NAN: not evaluated by this rank */
+  double inter_node_bytes, intra_node_bytes;   /* sent so far by this rank */
 } lh_step_report;
 lh_status lh_run_end_step(lh_run *run, const lh_step_report *report);
 

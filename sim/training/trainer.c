@@ -94,7 +94,7 @@ static bool evaluation_is_due(const lh_trainer *t)
   return (every && t->step % every == 0) || lh_run_is_last_step(t->run, t->step);
 }
 
-static lh_status evaluate(lh_trainer *t, const lh_tensor *flat, double *loss)
+static lh_status evaluate(lh_trainer *t, const lh_tensor *flat, lh_step_report *report)
 {
   lh_tensor *views = calloc(t->model->layout.layers, sizeof *views);
   if (!views)
@@ -109,7 +109,10 @@ static lh_status evaluate(lh_trainer *t, const lh_tensor *flat, double *loss)
       break;
     LH_TRY_GOTO(status, lh_model_evaluate(t->model, t->device, views, &t->batch, &total));
   }
-  *loss = total.count ? total.loss_sum / (double)total.count : NAN;
+  if (total.count) {
+    report->validation_loss = total.loss_sum / (double)total.count;
+    report->validation_accuracy = (double)total.correct / (double)total.count;
+  }
 done:
   free(views);
   return status;
@@ -137,11 +140,12 @@ lh_status lh_trainer_end_step(lh_trainer *t, const lh_tensor *evaluated)
                            .now_s = lh_peek_now_s(t->rank),
                            .loss = t->loss.count ? t->loss.loss_sum / (double)t->loss.count : NAN,
                            .validation_loss = NAN,
+                           .validation_accuracy = NAN,
                            .inter_node_bytes = statistics.inter_node_bytes,
                            .intra_node_bytes = statistics.intra_node_bytes};
   if (evaluation_is_due(t)) {
     lh_device_pause_charging(t->device);
-    lh_status status = evaluate(t, evaluated ? evaluated : &t->parameters, &report.validation_loss);
+    lh_status status = evaluate(t, evaluated ? evaluated : &t->parameters, &report);
     lh_device_resume_charging(t->device);
     LH_TRY(status);
   }
