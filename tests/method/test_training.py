@@ -15,7 +15,7 @@ class FashionMnist(unittest.TestCase):
                                        "validation_batches": 10000},
                           "method": {"name": "ddp", "optimizer": {"name": "adamw", "learning_rate": 0.001},
                                      "schedule": {"name": "cosine", "warmup_steps": 20}},
-                          "run": {"mode": "train", "steps": 800}})
+                          "run": {"mode": "train", "steps": 800}}, dump_lines=False)
         print("validation accuracy", row["validation_accuracy"])
         self.assertGreater(row["validation_accuracy"], 0.85)
 

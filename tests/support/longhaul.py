@@ -21,16 +21,19 @@ def call(*arguments, status=0, cwd=None, env=None):
     return done.stdout, done.stderr
 
 
-def predict(scenario, *flags, status=0):
-    """Runs one scenario (a dict); returns its result row and the dump's lines."""
+def predict(scenario, *flags, status=0, dump_lines=True):
+    """Runs one scenario (a dict); returns its result row and the dump's lines (large for large models)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "scenario.json")
         dump = os.path.join(folder, "dump.jsonl")
         with open(path, "w") as file:
             json.dump(scenario, file)
-        out, _ = call("predict", path, "--json", "--dump", dump, *flags, status=status)
-        with open(dump) as file:
-            lines = [json.loads(line) for line in file]
+        wanted = ["--dump", dump] if dump_lines else []
+        out, _ = call("predict", path, "--json", *wanted, *flags, status=status)
+        lines = []
+        if dump_lines:
+            with open(dump) as file:
+                lines = [json.loads(line) for line in file]
     row = json.loads(out)
     return (row[0] if isinstance(row, list) else row), lines
 
