@@ -27,8 +27,6 @@ static long double cosine(size_t m, size_t c)
   m = m > 2 * c ? 4 * c - m : m;
   const long double sign = m > c ? -1.0L : 1.0L;
   m = m > c ? 2 * c - m : m;
-  if (m == c)
-    return 0.0L;
   const long double step = acosl(-1.0L) / (2.0L * (long double)c);
   return sign * (2 * m <= c ? cosl(step * (long double)m) : sinl(step * (long double)(c - m)));
 }

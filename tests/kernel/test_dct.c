@@ -426,6 +426,8 @@ static void test_ties_and_nan(lh_device *dev)
         n.index[0], n.value[0]);
   CHECK(n.index[1] == 2 && fabs(n.value[1] - 12) < 1e-5, "the block without NaN: %g %g", n.index[1],
         n.value[1]);
+  const struct message o = send(dev, &(struct layout){0, 97, 64}, 1, (const double[97]){-0.0});
+  CHECK(!signbit(o.value[0]), "a sum that starts from +0 does not give -0");
   double big[4096] = {0}; /* the grouped choice, with ties at the threshold all over */
   const struct message b = send(dev, &(struct layout){64, 64, 64}, 32, big);
   for (size_t i = 0; i < 32; i++)

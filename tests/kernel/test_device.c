@@ -115,6 +115,31 @@ static void test_charges(void)
   expect_charge(dev, "attention backward", 1, 2.5 * forward, 4 * rows * (2 * 192 + 2 * 64 + 2),
                 launch + 2.5 * forward / flops);
 
+  REQUIRE_OK(lh_axpby(dev, 2, &x, 3, &m)); /* reads both; without beta only x */
+  expect_charge(dev, "axpby", 1, 3.0 * (double)n, 12.0 * (double)n,
+                launch + 12.0 * (double)n / bytes);
+  REQUIRE_OK(lh_axpby(dev, 2, &x, 0, &m));
+  expect_charge(dev, "axpby alone", 1, (double)n, 8.0 * (double)n,
+                launch + 8.0 * (double)n / bytes);
+
+  /* DeMo, section "Communication": a transform is 2 (h + w) flop per element in 2-D, 2 c in 1-D. */
+  for (int flat = 0; flat < 2; flat++) {
+    lh_chunking chunking;
+    lh_tensor index, value;
+    const lh_tensor row = lh_tensor_view_1d(&a, 0, 300 * 200);
+    REQUIRE_OK(lh_chunking_init(dev, &chunking, flat ? &row : &a, 64)); /* 60 x 50, or 1 x 60 */
+    const double sum = flat ? 60 : 60 + 50, w = flat ? 60 : 50, h = flat ? 1 : 60;
+    REQUIRE_OK(lh_tensor_alloc_1d(dev, &index, "test", LH_I32, chunking.blocks * 4));
+    REQUIRE_OK(lh_tensor_alloc_1d(dev, &value, "test", LH_F32, chunking.blocks * 4));
+    REQUIRE_OK(lh_dct_top_k(dev, &a, &chunking, 4, &index, &value));
+    const double entries = 8.0 * 4 * (double)chunking.blocks, all = 4.0 * 300 * 200;
+    const double transform = 2 * sum * 300 * 200, moved = 2 * all + 4 * (h * h + w * w);
+    expect_charge(dev, "dct top-k", 2, transform + 300 * 200, moved + all + entries,
+                  2 * launch + fmax(transform / flops, moved / bytes) + (all + entries) / bytes);
+    lh_chunking_fini(&chunking);
+    lh_tensor_free(&index), lh_tensor_free(&value);
+  }
+
   lh_device_pause_charging(dev);
   lh_device_pause_charging(dev);
   lh_device_resume_charging(dev);

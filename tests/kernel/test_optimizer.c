@@ -212,6 +212,12 @@ static void test_corners(lh_device *dev)
   const double *got = guarded_get(&p, "p");
   CHECK(got[0] == 3 && isnan(got[1]), "no gradient: no step; NaN stays visible: %g %g", got[0],
         got[1]);
+  const lh_sgd_config plain = {.learning_rate = 1};
+  guarded_set(&p, (double[]){INFINITY, 1});
+  guarded_set(&g, (double[]){1, 1});
+  REQUIRE_OK(lh_sgd(dev, &p.t, NULL, &g.t, &plain)); /* no decay: not 0 * infinity */
+  got = guarded_get(&p, "p");
+  CHECK(got[0] == INFINITY && got[1] == 0, "no decay touches nothing: %g %g", got[0], got[1]);
   lh_adamw_config amsgrad = config;
   amsgrad.amsgrad = true;
   CHECK(lh_adamw(dev, &p.t, &m.t, &v.t, &g.t, &amsgrad, 1) == LH_EUNSUPPORTED,

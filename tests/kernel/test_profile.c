@@ -13,7 +13,8 @@ static const char sample[] =
     " \"memory\": \"80GB\", \"launch_overhead\": \"4us\", \"compute_efficiency\": 0.5,"
     " \"memory_efficiency\": 0.8, \"power\": \"400W\", \"price\": \"1.8USD/h\","
     " \"curves\": [{\"operation\": \"gemm\", \"points\": [[1e6, 0.1], [1e8, 0.3], [1e12, 0.9]]},"
-    "              {\"operation\": \"elementwise\", \"points\": [[1, 0.25]]}],"
+    "              {\"operation\": \"elementwise\", \"points\": [[1, 0.25]]},"
+    "              {\"operation\": \"optimizer\", \"points\": [[1e6, 0.2], [1e8, 0.6]]}],"
     " \"source\": \"a data sheet\"}";
 
 static lh_status read_profile(const char *text, lh_device_profile *profile)
@@ -54,6 +55,7 @@ static void test_sample(void)
   seconds(&p, "gemm", LH_F32, 1e15, 0, 4e-6 + 1e15 / (20e12 * 0.9));
   seconds(&p, "gemm", LH_F32, 1, 1e9, 4e-6 + 1e9 / (2000e9 * 0.8)); /* memory keeps its own */
   seconds(&p, "elementwise", LH_F32, 1, 1e9, 4e-6 + 1e9 / (2000e9 * 0.25));
+  seconds(&p, "optimizer", LH_F32, 1, 1e7, 4e-6 + 1e7 / (2000e9 * 0.4)); /* by bytes */
   CHECK(isnan(lh_device_profile_seconds(&p, "nonsense", LH_F32, 1, 1)), "an unknown operation");
   lh_device_profile_fini(&p);
 }
@@ -121,7 +123,7 @@ static void test_load(void)
   REQUIRE_OK(lh_file_write_atomic(file, sample, strlen(sample)));
   lh_device_profile p;
   REQUIRE_OK(lh_device_profile_load(folder, "sample", &p));
-  CHECK(p.curves == 2, "loaded with %zu curves", p.curves);
+  CHECK(p.curves == 3, "loaded with %zu curves", p.curves);
   lh_device_profile_fini(&p);
   CHECK(lh_device_profile_load(folder, "sampel", &p) == LH_EINVAL, "an unknown name");
   CHECK(strstr(lh_fail_text(), "did you mean \"sample\"?"), "%s", lh_fail_text());

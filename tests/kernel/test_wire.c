@@ -62,9 +62,11 @@ static void test_format(lh_device *dev, lh_dtype storage, const struct format *f
       CHECK(false, "%s in %s: %a becomes %a, expected %a", lh_dtype_name(f->wire),
             lh_dtype_name(storage), x[i], got[i], want[i]);
     }
-  double special[] = {NAN, INFINITY, -INFINITY, storage == LH_F64 ? 1e300 : 3e38, -0.0};
-  round_all(dev, storage, f->wire, special, 5);
-  CHECK(isnan(special[0]) && special[1] == INFINITY && special[2] == -INFINITY,
+  const uint64_t ones = UINT64_MAX >> 1; /* a NaN that rounding up would carry out of */
+  double special[] = {NAN, INFINITY, -INFINITY, storage == LH_F64 ? 1e300 : 3e38, -0.0, 0};
+  memcpy(&special[5], &ones, sizeof ones);
+  round_all(dev, storage, f->wire, special, 6);
+  CHECK(isnan(special[0]) && isnan(special[5]) && special[1] == INFINITY && special[2] == -INFINITY,
         "NaN and infinities stay: %g %g %g", special[0], special[1], special[2]);
   CHECK(special[3] == INFINITY || (f->wire == LH_BF16 && storage == LH_F32),
         "too large is infinite: %g", special[3]);
