@@ -14,7 +14,7 @@
 struct values {
   size_t workers, limit;
   const char *only;
-  bool dry_run, json, csv;
+  bool dry_run, plot, json, csv;
 };
 
 static const lh_heading headings[] = {{"part", "part"},
@@ -100,6 +100,17 @@ static lh_status print_sentences(const lh_grid *grid)
   return status;
 }
 
+/* Rows for a program stay alone on standard output. */
+static lh_status draw(const lh_grid *grid, FILE *out)
+{
+  lh_text paths = {0};
+  const lh_status status = lh_plot_experiment(*grid->folder ? grid->folder : ".", &paths);
+  if (status == LH_OK && paths.length)
+    fprintf(out, "\n%s", paths.data);
+  lh_text_free(&paths);
+  return status;
+}
+
 static lh_status run_grid(const lh_grid *grid, const struct values *v)
 {
   const bool terminal = isatty(STDERR_FILENO);
@@ -112,6 +123,8 @@ static lh_status run_grid(const lh_grid *grid, const struct values *v)
     return list_grid(grid, &options);
   LH_TRY(lh_experiment_run(grid, &options, &result));
   LH_TRY(print_results(grid, v, &options));
+  if (v->plot)
+    LH_TRY(draw(grid, v->json || v->csv ? stderr : stdout));
   if (!v->json && !v->csv)
     LH_TRY(print_sentences(grid));
   if (!result.selected)
@@ -139,6 +152,8 @@ static const lh_flag flags[] = {
     {"--only", LH_FLAG_TEXT, offsetof(struct values, only), "PATTERN",
      "only scenarios whose label, as --dry-run prints it, fits"},
     {"--limit", LH_FLAG_SIZE, offsetof(struct values, limit), "N", "run at most N of them now"},
+    {"--plot", LH_FLAG_SWITCH, offsetof(struct values, plot), NULL,
+     "draw the pictures as \"longhaul plot\" does and print their paths"},
     {"--dry-run", LH_FLAG_SWITCH, offsetof(struct values, dry_run), NULL,
      "list the grid and what is still to run"},
     LH_FLAG_JSON(struct values),
@@ -156,7 +171,7 @@ static const char *const examples[] = {
 
 const lh_command lh_command_run = {
     .name = "run",
-    .arguments = "EXPERIMENT [--workers N] [--only PATTERN] [--limit N] [--dry-run]",
+    .arguments = "EXPERIMENT [--workers N] [--only PATTERN] [--limit N] [--plot] [--dry-run]",
     .summary = "run what is missing of an experiment and print its table",
     .details =
         "EXPERIMENT is a folder with experiment.json. Finished scenarios are kept in its results\n"
