@@ -33,6 +33,7 @@ const lh_metric lh_metrics[] = {
     {"final_loss", DRIFT},
     {"best_loss", DRIFT},
     {"validation_loss", DRIFT},
+    {"validation_accuracy", DRIFT},
     {"seconds_to_target", 0.1}, /* jumps by whole steps when a loss drifts */
 };
 #define METRICS (sizeof lh_metrics / sizeof *lh_metrics)
