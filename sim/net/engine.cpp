@@ -462,21 +462,26 @@ extern "C" void lh_engine_abort(lh_engine *engine, lh_status status)
 
 struct lh_gate {
   s4u::SemaphorePtr semaphore;
+  size_t waiting;
 };
 
 extern "C" lh_gate *lh_gate_new(lh_engine *)
 {
-  return new (std::nothrow) lh_gate{s4u::Semaphore::create(0)};
+  return new (std::nothrow) lh_gate{s4u::Semaphore::create(0), 0};
 }
 
 extern "C" void lh_gate_free(lh_gate *gate)
 {
-  delete gate;
+  /* An actor of a simulation that was left in the middle still waits: SimGrid would not have it. */
+  if (gate->waiting == 0)
+    delete gate;
 }
 
 extern "C" void lh_gate_wait(lh_gate *gate)
 {
+  gate->waiting++;
   gate->semaphore->acquire();
+  gate->waiting--;
 }
 
 extern "C" void lh_gate_open(lh_gate *gate)
@@ -486,7 +491,7 @@ extern "C" void lh_gate_open(lh_gate *gate)
 
 extern "C" void lh_engine_sleep_s(lh_engine *engine, double seconds)
 {
-  lh_gate gate{s4u::Semaphore::create(0)};
+  lh_gate gate{s4u::Semaphore::create(0), 0};
   lh_engine_after_s(
       engine, seconds, [](void *arg) { lh_gate_open(static_cast<lh_gate *>(arg)); }, &gate);
   lh_gate_wait(&gate);

@@ -53,7 +53,7 @@ double lh_engine_now_s(const lh_engine *engine);
 /* Inside an actor: */
 void lh_engine_sleep_s(lh_engine *engine, double seconds);
 lh_gate *lh_gate_new(lh_engine *engine); /* NULL: no memory */
-void lh_gate_free(lh_gate *gate);
+void lh_gate_free(lh_gate *gate); /* kept when an actor of an abandoned run still waits there */
 void lh_gate_wait(lh_gate *gate); /* blocks until one lh_gate_open for each wait */
 /* Anywhere: */
 void lh_gate_open(lh_gate *gate); /* an opening before the wait is remembered */
