@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Code that every OpenBLAS of the last years has, for what this processor can do; NULL: its own choice. */
+/* The same code on every processor that can run it, so that sums have one order; NULL: OpenBLAS's own
+ * choice. */
 static const char *core_for_processor(void)
 {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return "SkylakeX";
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return "Haswell";
 #endif

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "kernels/cpu/core.h"
 #include "sim/cli/flags.h"
 
 const lh_command *const lh_commands[] = {&lh_command_run,
@@ -116,7 +115,6 @@ static void print_error(void)
 
 int main(int argc, char **argv)
 {
-  lh_cpu_choose_blas(argv);
   gsl_set_error_handler_off(); /* the default one aborts; we look at what GSL returns */
   lh_status status = dispatch(argc, argv);
   if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -454,9 +454,10 @@ static void test_bad_index(lh_device *dev)
 int main(void)
 {
   static const struct layout layouts[] = {
-      {0, 1, 64},   {0, 97, 64},   {0, 3, 64},    {0, 29, 64},    {0, 61, 64},   {0, 100, 64},
-      {0, 192, 64}, {0, 1500, 64}, {4, 6, 3},     {29, 64, 64},   {58, 64, 64},  {61, 3, 64},
-      {64, 97, 64}, {97, 64, 64},  {50, 100, 64}, {128, 130, 64}, {7, 1100, 64}, {67, 71, 64}};
+      {0, 1, 64},   {0, 97, 64},   {0, 3, 64},     {0, 29, 64},   {0, 61, 64},
+      {0, 100, 64}, {0, 192, 64},  {0, 1500, 64},  {4, 6, 3},     {29, 64, 64},
+      {58, 64, 64}, {61, 3, 64},   {64, 97, 64},   {64, 64, 64},  {48, 61, 64},
+      {97, 64, 64}, {50, 100, 64}, {128, 130, 64}, {7, 1100, 64}, {67, 71, 64}};
   lh_device *dev = open_device(&lh_backend_cpu);
   test_chunk_length();
   test_bases(dev);
@@ -471,6 +472,11 @@ int main(void)
       test_encode(dev, dtype, &layouts[i], 1 + i * 3, false);
     test_decode(dev, dtype, &layouts[i], 1 + i, 3,
                 i % 2 ? LH_MERGE_SUM_OVER_N : LH_MERGE_CONTRIBUTORS);
+  }
+  /* Groups of keys are passed over when k is well below their number: 64 x 64 has 256 of them. */
+  for (size_t k = 1; k <= 256; k = k * 3 / 2 + 1) {
+    test_encode(dev, LH_F32, &(struct layout){64, 64, 64}, k, false);
+    test_encode(dev, LH_F32, &(struct layout){29, 64, 64}, k, false);
   }
   for (size_t k = 1; k <= 60; k++)
     test_encode(dev, LH_F32, &(struct layout){0, 120, 60}, k, true);
