@@ -19,7 +19,7 @@
 /* Efficiency of one operation as a function of its size, measured or assumed; piecewise linear in
  * log(size) by GSL, constant outside. */
 typedef struct lh_efficiency_curve {
-  char *operation; /* "gemm", "attention", ... as in ops.h */
+  char *operation; /* "gemm", "attention", ... as listed in ops.h */
   size_t points;
   double *size; /* FLOPs of one call for compute-bound, bytes for memory-bound ones; ascending */
   double *efficiency; /* share of the peak rate, 0..1 */

@@ -1,5 +1,6 @@
 #include "kernels/tensor.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "kernels/backend.h"
@@ -137,6 +138,7 @@ lh_tensor lh_tensor_view(const lh_tensor *base, size_t offset, int dims, const s
 {
   lh_tensor view = {.dtype = base->dtype, .dims = dims, .device = base->device};
   memcpy(view.shape, shape, (size_t)dims * sizeof *shape);
+  assert(offset + lh_tensor_elements(&view) <= lh_tensor_elements(base));
   if (base->data)
     view.data = (char *)base->data + offset * lh_dtype_storage_bytes(base->dtype);
   return view;

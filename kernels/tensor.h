@@ -5,8 +5,8 @@
  * the peak memory of a rank comes from the allocator.
  *
  * dtype is what the simulated device holds: it prices memory and messages. The CPU backend stores
- * F16 and BF16 as float (values are rounded only where a method sends them), F64 as double, I64,
- * I32 and U8 as themselves.
+ * F16 and BF16 as float (values are rounded only where a method sends them), so too FP4 and BIT, F64 as
+ * double, and the integers as themselves.
  */
 #ifndef LH_KERNELS_TENSOR_H
 #define LH_KERNELS_TENSOR_H
