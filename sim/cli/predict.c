@@ -21,12 +21,21 @@ static const char *const roots[] = {"platform", "workload", "method", "run", NUL
 
 /* ---- putting the scenario together ------------------------------------------------------------- */
 
+static lh_status check_schema(lh_json schema)
+{
+  static const char *const kinds[] = {"longhaul/experiment/1", "longhaul/scenario/1", NULL};
+  size_t index;
+  return lh_json_choice(schema, kinds, &index);
+}
+
 static lh_status read_scenario_file(const char *path, cJSON **tree)
 {
   lh_json_document *document;
   LH_TRY(lh_json_read_file(path, &document));
   const lh_json root = lh_json_root(document);
   lh_status status = lh_json_expect_object(root);
+  if (status == LH_OK && lh_json_present(lh_json_get(root, "schema")))
+    status = check_schema(lh_json_get(root, "schema"));
   if (status == LH_OK && lh_json_present(lh_json_get(root, "parts")))
     status = lh_json_fail(lh_json_get(root, "parts"),
                           "an experiment of several parts, allowed: one scenario; \"longhaul run\" "
@@ -58,13 +67,31 @@ static lh_status single_method(cJSON *tree, const char *name)
   return LH_OK;
 }
 
+static lh_status object_of_file(const char *path, cJSON **object)
+{
+  lh_json_document *document;
+  LH_TRY(lh_json_read_file(path, &document));
+  lh_status status = lh_json_expect_object(lh_json_root(document));
+  if (status == LH_OK && !(*object = cJSON_Duplicate(lh_json_root(document).node, 1)))
+    status = lh_fail(LH_ENOMEM, "%s: no memory for its contents", path);
+  lh_json_document_free(document);
+  return status;
+}
+
+/* A platform names its file, so that paths inside it start there; a workload or a method may be the whole
+ * object in a file of its own. */
 static lh_status put_named(cJSON *tree, const char *flag, const char *text, const char *member,
                            const char *key)
 {
   cJSON *object;
   if (!text)
     return LH_OK;
-  LH_TRY(lh_named_object(flag, text, key, &object));
+  const size_t length = strlen(text);
+  const bool is_file = length > 5 && strcmp(text + length - 5, ".json") == 0;
+  if (is_file && strcmp(key, "file") != 0)
+    LH_TRY(object_of_file(text, &object));
+  else
+    LH_TRY(lh_named_object(flag, text, key, &object));
   return lh_json_set_path(tree, member, object);
 }
 
@@ -157,9 +184,9 @@ static const lh_flag flags[] = {
     {"--platform", LH_FLAG_TEXT, offsetof(struct values, platform), "FILE|NAME",
      "platform file, shipped platform (star), or a JSON object"},
     {"--workload", LH_FLAG_TEXT, offsetof(struct values, workload), "MODEL",
-     "model of the catalogue (gpt2-124m), or a JSON object"},
+     "model of the catalogue (gpt2-124m), a JSON object, or its file"},
     {"--method", LH_FLAG_TEXT, offsetof(struct values, method), "NAME",
-     "training method (diloco), or a JSON object with options"},
+     "training method (diloco), a JSON object with options, or its file"},
     {"--set", LH_FLAG_LIST, offsetof(struct values, set), "PATH=VALUE",
      "set any value: platform.*, workload.*, method.*, run.*; may be repeated"},
     {"--mode", LH_FLAG_TEXT, offsetof(struct values, mode), "cost|train",

@@ -45,6 +45,22 @@ class Predict(CliCase):
         self.good("predict", "--platform", "thin.json", "--workload", "gpt2-124m", "--method",
                   "ddp", "--set", "run.steps=1")
 
+    def test_parts_in_files_of_their_own(self):
+        self.write("s.json", SCENARIO)
+        self.write("thin.json", THIN)
+        self.write("work.json", QUADRATIC)
+        self.write("ddp.json", SCENARIO["method"])
+        file = self.good("predict", "s.json", "--json")
+        parts = self.good("predict", "--platform", "thin.json", "--workload", "work.json", "--method", "ddp.json",
+                          "--mode", "train", "--set", "run.steps=3", "--json")
+        self.assertEqual(json.loads(file)["final_loss"], json.loads(parts)["final_loss"])
+
+    def test_schema(self):
+        self.write("s.json", {"schema": "longhaul/scenario/1", **SCENARIO})
+        self.good("predict", "s.json")
+        self.write("s.json", {"schema": "longhaul/platform/1", **SCENARIO})
+        self.refused(["predict", "s.json"], "schema", "longhaul/scenario/1")
+
     def test_a_file_is_overridden(self):
         self.write("s.json", {**SCENARIO, "methods": [SCENARIO["method"]]})
         self.write("t.json", {k: v for k, v in
