@@ -195,8 +195,8 @@ lh_status lh_dct_merge_decode(lh_device *dev, lh_tensor *y, const lh_chunking *c
 
 /* ---- what a collective does to numbers ------------------------------------------------------- */
 
-/* Rounds to the wire dtype and back, in place (bf16, f16: to nearest even; f32, f64: nothing).
- * Not charged. LH_EUNSUPPORTED for wires without a rounding here. */
+/* Rounds to the wire dtype and back, in place (bf16, f16: to nearest even; f32, f64: nothing; bit:
+ * -1 if negative, else +1, for a bit has no third value for 0). Not charged. LH_EUNSUPPORTED for wires without a rounding here. */
 lh_status lh_round_to_wire(lh_device *dev, lh_tensor *x, lh_dtype wire);
 /* out = ((in[0] + in[1]) + in[2]) + ... in the given order; with a 16-bit wire every addend and
  * every partial sum is rounded to it. mean: divided by n at the end, not rounded again. out may be one of

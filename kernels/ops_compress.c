@@ -62,7 +62,8 @@ static lh_status expect_wire(const char *operation, lh_dtype wire)
 lh_status lh_round_to_wire(lh_device *dev, lh_tensor *x, lh_dtype wire)
 {
   LH_TRY(lh_expect_reals(dev, "round to wire", LH_TENSORS(x)));
-  LH_TRY(expect_wire("round to wire", wire));
+  if (wire != LH_BIT)
+    LH_TRY(expect_wire("round to wire", wire));
   return LH_COMPUTE(dev, x, round_to_wire, dev, x, wire);
 }
 

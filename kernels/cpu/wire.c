@@ -59,9 +59,21 @@ static inline real NAME(rounded)(real x, const struct NAME(rounding) * r)
   return NAME(from_bits)(NAME(to_bits)(y) | (bits & sign));
 }
 
+static lh_status NAME(sign_bit)(lh_tensor *x_tensor)
+{
+  const size_t n = lh_tensor_elements(x_tensor);
+  real *x = x_tensor->data;
+  ELEMENTWISE
+  for (size_t i = 0; i < n; i++)
+    x[i] = x[i] < 0 ? (real)-1 : (real)1;
+  return LH_OK;
+}
+
 static lh_status NAME(round_to_wire)(lh_device *dev, lh_tensor *x_tensor, lh_dtype wire)
 {
   (void)dev;
+  if (wire == LH_BIT)
+    return NAME(sign_bit)(x_tensor);
   if (!wire_rounds(wire))
     return LH_OK;
   const struct NAME(rounding) r = NAME(rounding_of)(wire);

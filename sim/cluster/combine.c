@@ -11,12 +11,12 @@ static lh_device *device_of(const lh_meeting *meeting, size_t member)
   return meeting->member[member]->rank->device;
 }
 
-/* y <- x as it comes off the wire. Integers and signs arrive as they were. */
+/* y <- x as it comes off the wire. Integers arrive as they were. */
 static lh_status deliver(lh_device *device, lh_tensor *y, const lh_tensor *x, lh_dtype wire)
 {
   if (y->data != x->data)
     LH_TRY(lh_copy(device, y, x));
-  const bool rounds = wire == LH_BF16 || wire == LH_F16 || wire == LH_F32;
+  const bool rounds = wire == LH_BF16 || wire == LH_F16 || wire == LH_F32 || wire == LH_BIT;
   return rounds ? lh_round_to_wire(device, y, wire) : LH_OK;
 }
 

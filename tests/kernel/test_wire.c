@@ -82,6 +82,10 @@ static void test_unrounded(lh_device *dev)
   round_all(dev, LH_F64, LH_F32, x, 3);
   round_all(dev, LH_F64, LH_F64, x, 3);
   CHECK(x[0] == y[0] && x[1] == y[1], "wide wires change nothing: %g %g", x[0], x[1]);
+  double signs[] = {-2.5, 0, -0.0, 1e-30};
+  round_all(dev, LH_F32, LH_BIT, signs, 4);
+  CHECK(signs[0] == -1 && signs[1] == 1 && signs[2] == 1 && signs[3] == 1,
+        "a zero is not negative");
   guarded g = guarded_1d(dev, LH_F32, 3);
   CHECK(lh_round_to_wire(dev, &g.t, LH_INT8) == LH_EUNSUPPORTED, "no rounding to int8");
   FREE(&g);

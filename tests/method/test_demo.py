@@ -117,6 +117,15 @@ class ExampleD(unittest.TestCase):
         u = inverse_dct([1, 0, 1, 0]) + inverse_dct([0, -1, 0, -1])
         close(self, [-p for p in parameters(lines, 0, 1)], u, 6)
 
+    def test_zeros_travel_as_plus(self):
+        """A bit says negative or not: a kept coefficient of 0, here the whole chunk of rank 0, arrives as +1."""
+        workload = {"model": "gradients", "start": [0] * 4, "gradients": [[[0, 0, 0, 0]], [[1, 1, 1, 1]], [[-1, -1, -1, -1]]]}
+        for merge, mean in ("contributors", [1 / 3, 1, 0, 0]), ("sum-over-n", [1 / 3, 1, 0, 0]):
+            method = {"chunk": 4, "top_k": 2, "wire_format": "narrow-1bit", "apply": "identity", "merge": merge,
+                      "optimizer": {"name": "sgd", "learning_rate": 1.0}}
+            _, lines = run(3, workload, method, 1)
+            close(self, [-p for p in parameters(lines, 0, 1)], inverse_dct(mean), 6, merge)
+
 
 class Naive(unittest.TestCase):
     """Random matrices against the definition in double, at chunk sizes and k of real runs."""
