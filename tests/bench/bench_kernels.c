@@ -75,7 +75,7 @@ static double copy_Bps, gemm_flops;
 static void measure_machine(lh_device *dev, const char *set)
 {
   enum { N = 1024 };
-  double s;
+  double s = 0;
   lh_tensor a = matrix(dev, N, N), b = matrix(dev, N, N), c = matrix(dev, N, N);
   printf("%s kernels, OpenBLAS for %s\n", set ? set : lh_cpu_instruction_set(0),
          lh_cpu_blas_core(dev));
@@ -106,7 +106,7 @@ static void print_flop(const char *name, double flop, double s)
     const double before_ = lh_device_total_bytes(dev);                                             \
     must(call);                                                                                    \
     const double bytes_ = lh_device_total_bytes(dev) - before_;                                    \
-    double s_;                                                                                     \
+    double s_ = 0;                                                                                 \
     MEDIAN_S(s_, call);                                                                            \
     print_bytes(name, bytes_, s_);                                                                 \
     total_s += s_;                                                                                 \
@@ -117,7 +117,7 @@ static void print_flop(const char *name, double flop, double s)
     const double before_ = lh_device_total_flop(dev);                                              \
     must(call);                                                                                    \
     const double flop_ = lh_device_total_flop(dev) - before_;                                      \
-    double s_;                                                                                     \
+    double s_ = 0;                                                                                 \
     MEDIAN_S(s_, call);                                                                            \
     print_flop(name, flop_, s_);                                                                   \
     total_s += s_;                                                                                 \
@@ -201,13 +201,14 @@ static void bench_step(lh_device *dev)
       .learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
   const lh_sgd_config sgd = {.learning_rate = 1e-3, .momentum = 0.9, .nesterov = true};
   const lh_tensor *const in[] = {&p, &m, &g};
-  double s, sum;
+  double s = 0, sum;
   must(lh_multiply(dev, &v, &v, &v));
   BENCH_BYTES("adamw, 4M parameters", lh_adamw(dev, &p, &m, &v, &g, &adamw, 10));
   BENCH_BYTES("sgd, nesterov", lh_sgd(dev, &p, &m, &g, &sgd));
   BENCH_BYTES("axpby", lh_axpby(dev, 0.3, &g, 0.7, &p));
   BENCH_BYTES("sum of squares", lh_sum_squares(dev, &p, &sum));
   BENCH_BYTES("sign", lh_sign(dev, &m, &g));
+  printf("%-28s %9.3f ms\n", "these together", total_s * 1e3);
   MEDIAN_S(s, lh_sum_in_order(dev, &p, in, 3, true, LH_F32));
   print_bytes("sum of 3, f32", 4.0 * 4 * 4e6, s);
   MEDIAN_S(s, lh_sum_in_order(dev, &p, in, 3, true, LH_BF16));
@@ -225,7 +226,7 @@ static void bench_step(lh_device *dev)
 
 static void bench_dct(lh_device *dev, size_t rows, size_t columns, size_t k, size_t messages)
 {
-  double s;
+  double s = 0;
   lh_tensor x = matrix(dev, rows, columns), y = matrix(dev, rows, columns), index, value;
   lh_chunking c;
   must(lh_chunking_init(dev, &c, &x, 64));
