@@ -5,6 +5,7 @@
  * between a rank's arrival and that moment is waiting for late peers; the rest of a wait is exposed
  * communication.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "sim/cluster/internal.h"
@@ -57,9 +58,23 @@ static void member_done(void *arg, size_t member)
     arrive(stream->head);
 }
 
+/* What travels, in units that are not split: elements, or bytes where each member of a gather packs
+ * its own part of elements smaller than a byte. */
+static size_t payload_units(const lh_meeting *meeting, size_t *unit_bits)
+{
+  *unit_bits = lh_dtype_bits(meeting->wire);
+  if (meeting->kind != LH_ALL_GATHER || *unit_bits >= 8)
+    return meeting->elements;
+  *unit_bits = 8;
+  const size_t members = meeting->group->n;
+  return members * lh_dtype_bytes(meeting->wire, meeting->elements / members);
+}
+
 static double payload_bytes(const lh_meeting *meeting)
 {
-  return (double)lh_dtype_bytes(meeting->wire, meeting->elements);
+  size_t bits;
+  const size_t units = payload_units(meeting, &bits);
+  return ceil((double)units * (double)bits / 8.0);
 }
 
 /* Where latencies vary or links change, the bound of the nominal platform binds nobody. */
@@ -93,10 +108,12 @@ static lh_status resolve(lh_group *group, lh_collective *collective)
 static lh_status count_sent_bytes(const lh_meeting *meeting, const lh_collective *collective)
 {
   const lh_group *group = meeting->group;
+  size_t bits;
+  const size_t units = payload_units(meeting, &bits);
   for (size_t i = 0; i < group->n; i++) {
     double inter, intra;
-    LH_TRY(lh_collective_sent_bytes(group->cluster->platform, collective, meeting->elements,
-                                    lh_dtype_bits(meeting->wire), i, &inter, &intra));
+    LH_TRY(lh_collective_sent_bytes(group->cluster->platform, collective, units, bits, i, &inter,
+                                    &intra));
     meeting->member[i]->rank->statistics.inter_node_bytes += inter;
     meeting->member[i]->rank->statistics.intra_node_bytes += intra;
   }

@@ -72,6 +72,17 @@ class WireBytes(unittest.TestCase):
                     self.assertEqual(sent_at(lines, 1), [(ranks - 1) * kept * entry] * ranks)
                     self.assertEqual(sent_at(lines, 2), [2 * (ranks - 1) * kept * entry] * ranks)
 
+    def test_signs_are_packed_per_tensor_and_rank(self):
+        """Tensors of 5 and 10 chunks, 2 kept of each: index bytes 10 + 20, signs ceil(10/8) + ceil(20/8)."""
+        for ranks in self.RANKS:
+            workload = {"model": "quadratic", "start": [0.5] * 120, "curvature": [1.0] * 120, "layers": [40, 80],
+                        "optimum": [[float(rank)] * 120 for rank in range(ranks)], "micro_batch_time": "1s"}
+            method = {"name": "demo", "chunk": 8, "top_k": 2, "wire_format": "narrow-1bit"}
+            row, lines = predict({"platform": star(ranks, **Time.NETWORK), "workload": workload, "method": method,
+                                  "run": {"mode": "train", "steps": 2, "collectives": {"all_gather": "ring"}}})
+            self.assertEqual(sent_at(lines, 1), [(ranks - 1) * (10 + 2 + 20 + 3)] * ranks)
+            self.assertAlmostEqual(row["step_s"], 1 + (ranks - 1) * (4 * 0.5 + 35 / 1000), places=9)
+
     def test_cost_mode_counts_the_same(self):
         for method in ({"name": "ddp"}, {"name": "diloco", "inner_steps": 2}, {"name": "noloco", "inner_steps": 2},
                        {"name": "demo", "chunk": 8, "top_k": 1}, {"name": "local-sgd", "inner_steps": 2}):
