@@ -122,27 +122,18 @@ static void ddp_destroy(void *state)
 
 #define O(field) offsetof(struct ddp_options, field)
 static const char *const wires[] = {"f32", "bf16", "f16", NULL};
+/* clang-format off */
 static const lh_option ddp_option_table[] = {
     LH_INNER_OPTIONS(struct ddp_options, inner, "{\"name\": \"adamw\"}"),
-    {.name = "bucket",
-     .type = LH_OPTION_QUANTITY,
-     .offset = O(bucket_bytes),
-     .fallback = "\"25MiB\"",
-     .unit = LH_UNIT_BYTES,
+    {.name = "bucket", .type = LH_OPTION_QUANTITY, .offset = O(bucket_bytes),
+     .fallback = "\"25MiB\"", .unit = LH_UNIT_BYTES,
      .help = "a bucket is closed when it reaches this size"},
-    {.name = "first_bucket",
-     .type = LH_OPTION_QUANTITY,
-     .offset = O(first_bucket_bytes),
-     .fallback = "\"1MiB\"",
-     .unit = LH_UNIT_BYTES,
-     .help = "the same for the first bucket"},
-    {.name = "gradient_wire",
-     .type = LH_OPTION_DTYPE,
-     .offset = O(gradient_wire),
-     .fallback = "\"f32\"",
-     .choices = wires,
-     .help = "dtype of gradients on the wire"},
+    {.name = "first_bucket", .type = LH_OPTION_QUANTITY, .offset = O(first_bucket_bytes),
+     .fallback = "\"1MiB\"", .unit = LH_UNIT_BYTES, .help = "the same for the first bucket"},
+    {.name = "gradient_wire", .type = LH_OPTION_DTYPE, .offset = O(gradient_wire),
+     .fallback = "\"f32\"", .choices = wires, .help = "dtype of gradients on the wire"},
     {0}};
+/* clang-format on */
 #undef O
 
 const lh_method lh_method_ddp = {

@@ -160,35 +160,21 @@ static lh_status check(const void *options, lh_json node, const lh_platform *pla
 #define O(field) offsetof(struct demo_options, field)
 static const char *const applies[] = {"sign", "identity", NULL};
 static const char *const overlaps[] = {"none", "pipelined", NULL};
+/* clang-format off */
 static const lh_option option_table[] = {
     LH_INNER_OPTIONS(struct demo_options, inner, "{\"name\": \"sgd\"}"),
     LH_DEMO_OPTIONS(struct demo_options, replicator),
-    {.name = "decay",
-     .type = LH_OPTION_DOUBLE,
-     .offset = O(decay),
-     .fallback = "0.999",
-     .low = 0,
-     .high = 1,
-     .open_high = true,
-     .help = "decay of the momentum (beta)"},
-    {.name = "apply",
-     .type = LH_OPTION_CHOICE,
-     .offset = O(apply),
-     .fallback = "\"sign\"",
-     .choices = applies,
-     .help = "what of the merged update moves the parameters"},
-    {.name = "learning_rate_in_momentum",
-     .type = LH_OPTION_BOOL,
-     .offset = O(learning_rate_in_momentum),
-     .fallback = "true",
+    {.name = "decay", .type = LH_OPTION_DOUBLE, .offset = O(decay), .fallback = "0.999", .low = 0,
+     .high = 1, .open_high = true, .help = "decay of the momentum (beta)"},
+    {.name = "apply", .type = LH_OPTION_CHOICE, .offset = O(apply), .fallback = "\"sign\"",
+     .choices = applies, .help = "what of the merged update moves the parameters"},
+    {.name = "learning_rate_in_momentum", .type = LH_OPTION_BOOL,
+     .offset = O(learning_rate_in_momentum), .fallback = "true",
      .help = "m = decay m + lr g (the published code), or + g"},
-    {.name = "overlap",
-     .type = LH_OPTION_CHOICE,
-     .offset = O(overlap),
-     .fallback = "\"none\"",
-     .choices = overlaps,
-     .help = "encode the next tensor while one is on the wire"},
+    {.name = "overlap", .type = LH_OPTION_CHOICE, .offset = O(overlap), .fallback = "\"none\"",
+     .choices = overlaps, .help = "encode the next tensor while one is on the wire"},
     {0}};
+/* clang-format on */
 #undef O
 
 const lh_method lh_method_demo = {

@@ -76,30 +76,20 @@ static void destroy(void *state)
 
 #define O(field) offsetof(struct diloco_options, field)
 static const char *const wires[] = {"f32", "bf16", "f16", NULL};
+/* clang-format off */
 static const lh_option option_table[] = {
     LH_INNER_OPTIONS(struct diloco_options, inner,
                      "{\"name\": \"adamw\", \"learning_rate\": 4e-4, \"beta2\": 0.95, "
                      "\"weight_decay\": 0.1}"),
-    {.name = "inner_steps",
-     .type = LH_OPTION_SIZE,
-     .offset = O(inner_steps),
-     .fallback = "500",
-     .low = 1,
-     .high = INFINITY,
-     .help = "local steps of a round (H)"},
-    {.name = "outer",
-     .type = LH_OPTION_PART,
-     .offset = O(outer),
+    {.name = "inner_steps", .type = LH_OPTION_SIZE, .offset = O(inner_steps), .fallback = "500",
+     .low = 1, .high = INFINITY, .help = "local steps of a round (H)"},
+    {.name = "outer", .type = LH_OPTION_PART, .offset = O(outer),
      .fallback = "{\"name\": \"nesterov\", \"learning_rate\": 0.7, \"momentum\": 0.9}",
-     .parts = lh_outer_parts,
-     .help = "the outer optimizer"},
-    {.name = "outer_wire",
-     .type = LH_OPTION_DTYPE,
-     .offset = O(outer_wire),
-     .fallback = "\"f32\"",
-     .choices = wires,
-     .help = "dtype of the outer gradient on the wire"},
+     .parts = lh_outer_parts, .help = "the outer optimizer"},
+    {.name = "outer_wire", .type = LH_OPTION_DTYPE, .offset = O(outer_wire), .fallback = "\"f32\"",
+     .choices = wires, .help = "dtype of the outer gradient on the wire"},
     {0}};
+/* clang-format on */
 #undef O
 
 const lh_method lh_method_diloco = {

@@ -74,15 +74,13 @@ static void destroy(void *state)
   lh_inner_fini(&((struct local_sgd *)state)->inner);
 }
 
+/* clang-format off */
 static const lh_option post_local_options[] = {
-    {.name = "synchronous_steps",
-     .type = LH_OPTION_SIZE,
-     .offset = offsetof(struct period_options, synchronous_steps),
-     .fallback = "0",
-     .low = 0,
-     .high = INFINITY,
-     .help = "steps with averaged gradients before the first local one"},
+    {.name = "synchronous_steps", .type = LH_OPTION_SIZE,
+     .offset = offsetof(struct period_options, synchronous_steps), .fallback = "0", .low = 0,
+     .high = INFINITY, .help = "steps with averaged gradients before the first local one"},
     {0}};
+/* clang-format on */
 static const lh_option_part periods[] = {
     {"constant", NULL, "an average every inner_steps"},
     {"post-local", post_local_options, "synchronous first, then constant"},
@@ -90,28 +88,17 @@ static const lh_option_part periods[] = {
 
 #define O(field) offsetof(struct local_sgd_options, field)
 static const char *const wires[] = {"f32", "bf16", "f16", NULL};
+/* clang-format off */
 static const lh_option option_table[] = {
     LH_INNER_OPTIONS(struct local_sgd_options, inner, "{\"name\": \"sgd\"}"),
-    {.name = "inner_steps",
-     .type = LH_OPTION_SIZE,
-     .offset = O(inner_steps),
-     .fallback = "8",
-     .low = 1,
-     .high = INFINITY,
-     .help = "local steps between two averages (H)"},
-    {.name = "period",
-     .type = LH_OPTION_PART,
-     .offset = O(period),
-     .fallback = "{\"name\": \"constant\"}",
-     .parts = periods,
-     .help = "when averages are taken"},
-    {.name = "parameter_wire",
-     .type = LH_OPTION_DTYPE,
-     .offset = O(parameter_wire),
-     .fallback = "\"f32\"",
-     .choices = wires,
-     .help = "dtype of parameters on the wire"},
+    {.name = "inner_steps", .type = LH_OPTION_SIZE, .offset = O(inner_steps), .fallback = "8",
+     .low = 1, .high = INFINITY, .help = "local steps between two averages (H)"},
+    {.name = "period", .type = LH_OPTION_PART, .offset = O(period),
+     .fallback = "{\"name\": \"constant\"}", .parts = periods, .help = "when averages are taken"},
+    {.name = "parameter_wire", .type = LH_OPTION_DTYPE, .offset = O(parameter_wire),
+     .fallback = "\"f32\"", .choices = wires, .help = "dtype of parameters on the wire"},
     {0}};
+/* clang-format on */
 #undef O
 
 const lh_method lh_method_local_sgd = {

@@ -3,73 +3,32 @@
 #include <math.h>
 
 #define O(field) offsetof(lh_optimizer_options, field)
-static const lh_option adamw_options[] = {{.name = "learning_rate",
-                                           .type = LH_OPTION_DOUBLE,
-                                           .offset = O(learning_rate),
-                                           .fallback = "1e-3",
-                                           .low = 0,
-                                           .high = INFINITY,
-                                           .help = "base rate, before the schedule"},
-                                          {.name = "beta1",
-                                           .type = LH_OPTION_DOUBLE,
-                                           .offset = O(beta1),
-                                           .fallback = "0.9",
-                                           .low = 0,
-                                           .high = 1,
-                                           .open_high = true,
-                                           .help = "decay of the first moment"},
-                                          {.name = "beta2",
-                                           .type = LH_OPTION_DOUBLE,
-                                           .offset = O(beta2),
-                                           .fallback = "0.999",
-                                           .low = 0,
-                                           .high = 1,
-                                           .open_high = true,
-                                           .help = "decay of the second moment"},
-                                          {.name = "epsilon",
-                                           .type = LH_OPTION_DOUBLE,
-                                           .offset = O(epsilon),
-                                           .fallback = "1e-8",
-                                           .low = 0,
-                                           .high = INFINITY,
-                                           .help = "added to the denominator"},
-                                          {.name = "weight_decay",
-                                           .type = LH_OPTION_DOUBLE,
-                                           .offset = O(weight_decay),
-                                           .fallback = "0",
-                                           .low = 0,
-                                           .high = INFINITY,
-                                           .help = "decoupled: p *= 1 - lr * weight_decay"},
-                                          {0}};
-static const lh_option sgd_options[] = {
-    {.name = "learning_rate",
-     .type = LH_OPTION_DOUBLE,
-     .offset = O(learning_rate),
-     .fallback = "1e-3",
-     .low = 0,
-     .high = INFINITY,
-     .help = "base rate, before the schedule"},
-    {.name = "momentum",
-     .type = LH_OPTION_DOUBLE,
-     .offset = O(momentum),
-     .fallback = "0",
-     .low = 0,
-     .high = 1,
-     .open_high = true,
-     .help = "buffer = momentum * buffer + gradient"},
-    {.name = "nesterov",
-     .type = LH_OPTION_BOOL,
-     .offset = O(nesterov),
-     .fallback = "false",
-     .help = "step along gradient + momentum * buffer"},
-    {.name = "weight_decay",
-     .type = LH_OPTION_DOUBLE,
-     .offset = O(weight_decay),
-     .fallback = "0",
-     .low = 0,
-     .high = INFINITY,
-     .help = "added to the gradient (demo, flexdemo: decoupled)"},
+/* clang-format off */
+static const lh_option adamw_options[] = {
+    {.name = "learning_rate", .type = LH_OPTION_DOUBLE, .offset = O(learning_rate),
+     .fallback = "1e-3", .low = 0, .high = INFINITY, .help = "base rate, before the schedule"},
+    {.name = "beta1", .type = LH_OPTION_DOUBLE, .offset = O(beta1), .fallback = "0.9", .low = 0,
+     .high = 1, .open_high = true, .help = "decay of the first moment"},
+    {.name = "beta2", .type = LH_OPTION_DOUBLE, .offset = O(beta2), .fallback = "0.999", .low = 0,
+     .high = 1, .open_high = true, .help = "decay of the second moment"},
+    {.name = "epsilon", .type = LH_OPTION_DOUBLE, .offset = O(epsilon), .fallback = "1e-8",
+     .low = 0, .high = INFINITY, .help = "added to the denominator"},
+    {.name = "weight_decay", .type = LH_OPTION_DOUBLE, .offset = O(weight_decay), .fallback = "0",
+     .low = 0, .high = INFINITY, .help = "decoupled: p *= 1 - lr * weight_decay"},
     {0}};
+/* clang-format on */
+/* clang-format off */
+static const lh_option sgd_options[] = {
+    {.name = "learning_rate", .type = LH_OPTION_DOUBLE, .offset = O(learning_rate),
+     .fallback = "1e-3", .low = 0, .high = INFINITY, .help = "base rate, before the schedule"},
+    {.name = "momentum", .type = LH_OPTION_DOUBLE, .offset = O(momentum), .fallback = "0",
+     .low = 0, .high = 1, .open_high = true, .help = "buffer = momentum * buffer + gradient"},
+    {.name = "nesterov", .type = LH_OPTION_BOOL, .offset = O(nesterov), .fallback = "false",
+     .help = "step along gradient + momentum * buffer"},
+    {.name = "weight_decay", .type = LH_OPTION_DOUBLE, .offset = O(weight_decay), .fallback = "0",
+     .low = 0, .high = INFINITY, .help = "added to the gradient (demo, flexdemo: decoupled)"},
+    {0}};
+/* clang-format on */
 #undef O
 const lh_option_part lh_optimizer_parts[] = {
     {"adamw", adamw_options, "AdamW in torch's order"},
@@ -125,16 +84,13 @@ double lh_schedule_factor(const lh_schedule_options *schedule, uint64_t s, size_
     .fallback = "0.7", .low = 0, .high = INFINITY, .help = "outer learning rate"                   \
   }
 static const lh_option outer_sgd_options[] = {OUTER_RATE, {0}};
-static const lh_option outer_momentum_options[] = {OUTER_RATE,
-                                                   {.name = "momentum",
-                                                    .type = LH_OPTION_DOUBLE,
-                                                    .offset = O(momentum),
-                                                    .fallback = "0.9",
-                                                    .low = 0,
-                                                    .high = 1,
-                                                    .open_high = true,
-                                                    .help = "decay of the outer momentum"},
-                                                   {0}};
+/* clang-format off */
+static const lh_option outer_momentum_options[] = {
+    OUTER_RATE,
+    {.name = "momentum", .type = LH_OPTION_DOUBLE, .offset = O(momentum), .fallback = "0.9",
+     .low = 0, .high = 1, .open_high = true, .help = "decay of the outer momentum"},
+    {0}};
+/* clang-format on */
 #undef O
 const lh_option_part lh_outer_parts[] = {
     {"nesterov", outer_momentum_options, "torch's Nesterov momentum"},
