@@ -58,6 +58,8 @@ lh_rank_statistics lh_rank_statistics_of(const lh_rank *rank);
 double lh_rank_end_s(const lh_rank *rank); /* virtual time at which its main returned */
 /* A new compute-time factor for the step: drawn from (seed, step, rank), over the node's speed. */
 void lh_rank_begin_step(lh_rank *self, uint64_t step);
+/* Pays what is pending, then lets all that happens at this instant happen first. */
+void lh_rank_settle(lh_rank *self);
 double
 lh_cluster_now_s(const lh_cluster *cluster); /* virtual time without any rank's pending compute */
 

@@ -46,6 +46,12 @@ void lh_rank_begin_step(lh_rank *self, uint64_t step)
                          speed;
 }
 
+void lh_rank_settle(lh_rank *self)
+{
+  lh_rank_pay(self);
+  lh_engine_sleep_s(self->cluster->engine, 0);
+}
+
 void lh_rank_pay(lh_rank *rank)
 {
   const double seconds = lh_device_take_charged_s(rank->device) * rank->compute_factor;

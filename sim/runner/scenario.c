@@ -114,6 +114,15 @@ static lh_status check_host_memory(const resolved *r, lh_json scenario)
       lh_format_bytes(have, sizeof have, available));
 }
 
+static lh_status check_tokens(const resolved *r, lh_json node)
+{
+  if (!lh_json_present(node) || lh_workload_tokens_per_step(&r->workload) > 0)
+    return LH_OK;
+  return lh_json_fail(node,
+                      "found a number of tokens for a workload that has none, allowed: steps, "
+                      "virtual_time, target_loss");
+}
+
 static lh_status resolve(lh_json given, resolved *r)
 {
   static const char *const keys[] = {"schema", "name",    "part", "platform", "workload",
@@ -134,6 +143,7 @@ static lh_status resolve(lh_json given, resolved *r)
                           r->settings.run.train, &r->workload));
   LH_TRY(
       lh_workload_check_ranks(&r->workload, lh_json_get(scenario, "workload"), r->platform->ranks));
+  LH_TRY(check_tokens(r, lh_json_get(lh_json_get(scenario, "run"), "tokens")));
   LH_TRY(read_method(r, scenario));
   return check_host_memory(r, scenario);
 }

@@ -24,6 +24,12 @@ static lh_status read_limits(lh_json run, lh_run_settings *settings)
                              &settings->virtual_time_s));
   LH_TRY(lh_json_double_or(lh_json_get(run, "target_loss"), -INFINITY, INFINITY, -INFINITY,
                            &settings->target_loss));
+  const bool only_the_loss = isfinite(settings->target_loss) && settings->steps == MOST_STEPS &&
+                             !isfinite(settings->tokens) && !isfinite(settings->virtual_time_s);
+  if (only_the_loss && !settings->train)
+    return lh_json_fail(lh_json_get(run, "target_loss"),
+                        "found it as the only limit in cost mode, which has no loss; allowed: with "
+                        "steps, tokens or virtual_time");
   return lh_json_size_or(lh_json_get(run, "evaluate_every_steps"), 0, MOST_STEPS, 0,
                          &settings->evaluate_every_steps);
 }

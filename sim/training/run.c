@@ -45,13 +45,13 @@ lh_status lh_run_open(const lh_run_settings *settings, const lh_workload *worklo
   run->workload = workload;
   run->ranks = ranks;
   run->seconds_to_target = NAN;
-  run->explicit_stop = settings->steps;
   const double tokens_per_step = (double)lh_workload_tokens_per_step(workload) * (double)ranks;
   if (isfinite(settings->tokens)) {
     const double steps = fmax(1.0, ceil(settings->tokens / tokens_per_step));
-    if (steps < (double)run->explicit_stop)
-      run->explicit_stop = (size_t)steps;
+    if (steps < (double)run->settings.steps)
+      run->settings.steps = (size_t)steps;
   }
+  run->explicit_stop = run->settings.steps;
   return LH_OK;
 }
 
@@ -81,8 +81,16 @@ const lh_run_settings *lh_run_settings_of(const lh_run *run)
 
 /* ---- when to stop ---------------------------------------------------------------------------- */
 
-bool lh_run_begin_step(lh_run *run, size_t step)
+static void stop_soon(lh_run *run)
 {
+  if (run->latest_begun < run->explicit_stop)
+    run->explicit_stop = run->latest_begun;
+}
+
+bool lh_run_begin_step(lh_run *run, size_t step, double now_s)
+{
+  if (step > 1 && step > run->latest_begun && now_s >= run->settings.virtual_time_s)
+    stop_soon(run);
   if (step > run->explicit_stop)
     return false;
   if (step > run->latest_begun)
@@ -95,15 +103,9 @@ bool lh_run_is_last_step(const lh_run *run, size_t step)
   return step == run->explicit_stop;
 }
 
-static void stop_soon(lh_run *run)
-{
-  if (run->latest_begun < run->explicit_stop)
-    run->explicit_stop = run->latest_begun;
-}
-
 static void consider_stopping(lh_run *run, const lh_curve_point *point)
 {
-  const bool validates = run->settings.train && run->workload->data;
+  const bool validates = run->workload->data && run->settings.evaluate_every_steps > 0;
   const double loss = validates ? point->validation_loss : point->train_loss;
   if (run->settings.train && !isfinite(point->train_loss)) {
     run->diverged = true;
@@ -113,8 +115,6 @@ static void consider_stopping(lh_run *run, const lh_curve_point *point)
     run->seconds_to_target = point->virtual_s;
     stop_soon(run);
   }
-  if (point->virtual_s >= run->settings.virtual_time_s)
-    stop_soon(run);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */

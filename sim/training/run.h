@@ -17,10 +17,11 @@
 typedef struct lh_run_settings {
   bool train; /* real numbers; false: cost mode */
   uint64_t seed;
-  size_t steps;          /* at most; SIZE_MAX: no limit */
+  size_t steps;          /* at most */
   double tokens;         /* over all ranks; INFINITY: no limit */
   double virtual_time_s; /* INFINITY: no limit */
-  double target_loss; /* -INFINITY: none; validation loss where there is one, else training loss */
+  double
+      target_loss; /* -INFINITY: none; of the validation where steps are evaluated, else of training */
   size_t evaluate_every_steps; /* 0: only after the last step */
   const char *dump_path;       /* NULL: none */
 } lh_run_settings;
@@ -39,11 +40,13 @@ typedef struct lh_run lh_run;
 lh_status lh_run_open(const lh_run_settings *settings, const lh_workload *workload, size_t ranks,
                       lh_run **run);
 void lh_run_close(lh_run *run);
+/* As given, but `steps` is the number that `tokens` allow, where that is less. */
 const lh_run_settings *lh_run_settings_of(const lh_run *run);
 
-/* May a rank begin this step (from 1)? Once the end is decided, all ranks still finish the latest step
- * that any of them has begun, so that nobody waits for a collective that never comes. */
-bool lh_run_begin_step(lh_run *run, size_t step);
+/* May a rank begin this step (from 1) at this time? No new step begins once the virtual time is up. Once
+ * the end is decided, all ranks still finish the latest step that any of them has begun, so that nobody
+ * waits for a collective that never comes. */
+bool lh_run_begin_step(lh_run *run, size_t step, double now_s);
 /* Is this certainly the last one? Known beforehand only when the number of steps is the limit. */
 bool lh_run_is_last_step(const lh_run *run, size_t step);
 

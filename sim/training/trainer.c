@@ -48,7 +48,10 @@ lh_status lh_trainer_use_flat(lh_trainer *t)
 
 bool lh_trainer_next_step(lh_trainer *t)
 {
-  if (!lh_run_begin_step(t->run, t->step + 1))
+  /* Ranks that end a step at the same time must all have said so before one of them goes on. */
+  if (isfinite(settings(t)->target_loss))
+    lh_rank_settle(t->rank);
+  if (!lh_run_begin_step(t->run, t->step + 1, lh_peek_now_s(t->rank)))
     return false;
   t->step++;
   t->loss = (lh_loss){0};

@@ -49,6 +49,8 @@ class BadScenarios(unittest.TestCase):
         ("run.mode", "trian", "run.mode", 'did you mean "train"'),
         ("run.steps", 0, "run.steps", "allowed"),
         ("run.virtual_time", "5Gbps", "run.virtual_time", "allowed"),
+        ("run", {"mode": "train", "tokens": 100}, "run.tokens", "allowed: steps"),
+        ("run", {"mode": "cost", "target_loss": 1}, "run.target_loss", "cost mode"),
         ("run.flow_model", "udp", "run.flow_model", "ideal"),
         ("run.compute_time", "measured", "run.compute_time", "profile"),
         ("run.collectives", {"timing": "fluidd"}, "run.collectives.timing", 'did you mean "fluid"'),
