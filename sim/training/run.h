@@ -20,8 +20,8 @@ typedef struct lh_run_settings {
   size_t steps;          /* at most */
   double tokens;         /* over all ranks; INFINITY: no limit */
   double virtual_time_s; /* INFINITY: no limit */
-  double
-      target_loss; /* -INFINITY: none; of the validation where steps are evaluated, else of training */
+  /* -INFINITY: none; of the validation where steps are evaluated, else of training */
+  double target_loss;
   size_t evaluate_every_steps; /* 0: only after the last step */
   const char *dump_path;       /* NULL: none */
 } lh_run_settings;
