@@ -10,6 +10,7 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/output.h"
 #include "sim/cli/sizes.h"
+#include "sim/net/bandwidth.h"
 #include "sim/runner/measure.h"
 #include "sim/runner/pool.h"
 
@@ -61,21 +62,6 @@ static lh_status failed_job(void *arg, size_t index, lh_status status, const cha
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-/* Share of the payload that must pass each link, as nccl-tests define bus bandwidth. */
-static double bus_factor(lh_collective_kind kind, double n)
-{
-  switch (kind) {
-  case LH_ALL_REDUCE:
-    return 2 * (n - 1) / n;
-  case LH_REDUCE_SCATTER:
-  case LH_ALL_GATHER:
-  case LH_ALL_TO_ALL:
-    return (n - 1) / n;
-  default:
-    return 1;
-  }
-}
-
 static void add_number(cJSON *row, const char *name, double value)
 {
   if (isfinite(value))
@@ -108,7 +94,7 @@ static cJSON *make_row(const struct work *work, size_t index)
   add_number(row, "time_s", time_s);
   add_number(row, "lower_bound_s", job->lower_bound_s);
   add_number(row, "algorithm_bandwidth_Bps", algorithm_Bps);
-  add_number(row, "bus_bandwidth_Bps", algorithm_Bps * bus_factor(c->kind, (double)c->n));
+  add_number(row, "bus_bandwidth_Bps", algorithm_Bps * lh_bus_factor(c->kind, c->n));
   return row;
 }
 

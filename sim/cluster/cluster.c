@@ -115,8 +115,3 @@ lh_rank *lh_cluster_rank(lh_cluster *cluster, size_t index)
 {
   return &cluster->rank[index];
 }
-
-double lh_cluster_now_s(const lh_cluster *cluster)
-{
-  return lh_engine_now_s(cluster->engine);
-}

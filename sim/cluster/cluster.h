@@ -60,8 +60,6 @@ double lh_rank_end_s(const lh_rank *rank); /* virtual time at which its main ret
 void lh_rank_begin_step(lh_rank *self, uint64_t step);
 /* Pays what is pending, then lets all that happens at this instant happen first. */
 void lh_rank_settle(lh_rank *self);
-/* Virtual time without any rank's pending compute. */
-double lh_cluster_now_s(const lh_cluster *cluster);
 
 /* ---- for methods ----------------------------------------------------------------------------- */
 
