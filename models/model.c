@@ -33,17 +33,22 @@ static size_t count(const char *const *names)
   return n;
 }
 
+static size_t append(const char **list, size_t at, const char *const *names)
+{
+  for (; names && *names; names++)
+    list[at++] = *names;
+  return at;
+}
+
 lh_status lh_model_check_keys(const lh_model_kind *kind, lh_json spec, const char *const *more)
 {
-  const size_t own = count(kind->keys), common = count(lh_model_common_keys), extra = count(more);
-  const char **allowed = calloc(own + common + extra + 1, sizeof *allowed);
+  const size_t most = count(kind->keys) + count(lh_model_common_keys) + count(more);
+  const char **allowed = calloc(most + 1, sizeof *allowed);
   if (!allowed)
     return lh_fail(LH_ENOMEM, "model: no memory for its keys");
-  if (own)
-    memcpy(allowed, kind->keys, own * sizeof *allowed);
-  memcpy(allowed + own, lh_model_common_keys, common * sizeof *allowed);
-  if (extra)
-    memcpy(allowed + own + common, more, extra * sizeof *allowed);
+  size_t n = append(allowed, 0, kind->keys);
+  n = append(allowed, n, lh_model_common_keys);
+  append(allowed, n, more);
   const lh_status status = lh_json_check_keys(spec, allowed);
   free(allowed);
   return status;
