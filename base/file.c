@@ -24,7 +24,8 @@ static lh_status read_all(int fd, const char *path, char **data, size_t *size)
       continue;
     if (n < 0) {
       free(buffer);
-      return lh_fail(LH_EIO, "%s: reading failed: %s", path, strerror(errno));
+      return errno == EISDIR ? lh_fail(LH_EINVAL, "%s: found a folder, allowed: a file", path)
+                             : lh_fail(LH_EIO, "%s: reading failed: %s", path, strerror(errno));
     }
     if (n == 0) {
       buffer[length] = '\0';
@@ -45,7 +46,8 @@ lh_status lh_file_read(const char *path, char **data, size_t *size)
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;
-    return lh_fail(absent ? LH_EINVAL : LH_EIO, "%s: %s", path,
+    const bool wrong = absent || errno == EACCES || errno == ENAMETOOLONG || errno == ELOOP;
+    return lh_fail(wrong ? LH_EINVAL : LH_EIO, "%s: %s", *path ? path : "\"\"",
                    absent ? "no such file" : strerror(errno));
   }
   const lh_status status = read_all(fd, path, data, size);
@@ -68,25 +70,40 @@ static int write_all(int fd, const char *data, size_t size)
   return fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
 }
 
-lh_status lh_file_write_atomic(const char *path, const char *data, size_t size)
+/* Each returns 0 or the system's error number. */
+static int write_to(const char *path, int flags, const char *data, size_t size)
+{
+  const int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0666);
+  if (fd < 0)
+    return errno;
+  const int error = write_all(fd, data, size);
+  return close(fd) != 0 && !error ? errno : error;
+}
+
+static int write_beside(const char *path, const char *data, size_t size)
 {
   char *beside = lh_string_format("%s.tmp%ld", path, (long)getpid());
   if (!beside)
-    return lh_fail(LH_ENOMEM, "%s: no memory for its name", path);
-  int error = 0;
-  const int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0)
+    return ENOMEM;
+  int error = write_to(beside, O_CREAT | O_TRUNC, data, size);
+  if (!error && rename(beside, path) != 0)
     error = errno;
-  else {
-    error = write_all(fd, data, size);
-    if (close(fd) != 0 && !error)
-      error = errno;
-    if (!error && rename(beside, path) != 0)
-      error = errno;
-    if (error)
-      unlink(beside);
-  }
+  if (error)
+    unlink(beside);
   free(beside);
+  return error;
+}
+
+lh_status lh_file_write_atomic(const char *path, const char *data, size_t size)
+{
+  struct stat found;
+  const bool exists = stat(path, &found) == 0;
+  /* A pipe, a terminal or /dev/null stays what it is; a link goes on pointing to its file. */
+  char *target = exists && S_ISREG(found.st_mode) ? realpath(path, NULL) : NULL;
+  const int error = exists && !S_ISREG(found.st_mode)
+                        ? write_to(path, 0, data, size)
+                        : write_beside(target ? target : path, data, size);
+  free(target);
   return error ? lh_fail(LH_EIO, "%s: writing failed: %s", path, strerror(error)) : LH_OK;
 }
 

@@ -31,10 +31,11 @@ char *lh_string_format(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* malloced */
 
 /* Reads a whole file; *data is malloced, NUL-terminated, *size without the NUL. LH_EINVAL if it
- * does not exist, LH_EIO if reading fails. */
+ * does not exist, is a folder or may not be read, LH_EIO if reading fails. */
 lh_status lh_file_read(const char *path, char **data, size_t *size);
 /* Writes beside the target, flushes to disk, renames: a reader sees the old file or the whole new
- * one. LH_EIO with the system's reason (a full disk, say); then nothing is left behind. */
+ * one. What is no plain file (a pipe, /dev/null) is written to as it stands. LH_EIO with the
+ * system's reason (a full disk, say); then nothing is left behind. */
 lh_status lh_file_write_atomic(const char *path, const char *data, size_t size);
 lh_status lh_folder_make(const char *path); /* with its parents; existing is fine */
 bool lh_file_exists(const char *path);

@@ -1,8 +1,10 @@
 /* Growing strings, suggestions, hashes against published FNV-1a values, and files: above all that a
  * disk that fills up leaves the old file whole and nothing beside it. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +96,31 @@ static void full_disk(const char *path)
   CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0, "a full disk was not reported as LH_EIO");
 }
 
+/* A pipe stays a pipe and gets the bytes; a link stays a link and its file gets them. */
+static void special_files(const char *folder)
+{
+  char pipe_path[300], link_path[300], file[300], got[8] = "";
+  snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+  snprintf(link_path, sizeof link_path, "%s/link", folder);
+  snprintf(file, sizeof file, "%s/linked", folder);
+  struct stat found;
+  CHECK(mkfifo(pipe_path, 0600) == 0, "no pipe");
+  const int end = open(pipe_path, O_RDONLY | O_NONBLOCK);
+  REQUIRE_OK(lh_file_write_atomic(pipe_path, "flow", 4));
+  CHECK(read(end, got, sizeof got) == 4 && strcmp(got, "flow") == 0, "the pipe got \"%s\"", got);
+  close(end);
+  CHECK(lstat(pipe_path, &found) == 0 && S_ISFIFO(found.st_mode), "the pipe was replaced");
+  REQUIRE_OK(lh_file_write_atomic(file, "old", 3));
+  CHECK(symlink("linked", link_path) == 0, "no link");
+  REQUIRE_OK(lh_file_write_atomic(link_path, "new", 3));
+  expect_contents(file, "new");
+  CHECK(lstat(link_path, &found) == 0 && S_ISLNK(found.st_mode), "the link was replaced");
+  CHECK(lh_file_write_atomic(folder, "x", 1) == LH_EIO, "a folder was written to");
+  unlink(pipe_path);
+  unlink(link_path);
+  unlink(file);
+}
+
 static void files(const char *folder)
 {
   char deep[200], path[300];
@@ -112,7 +139,8 @@ static void files(const char *folder)
 
   char *data;
   size_t size;
-  CHECK(lh_file_read(deep, &data, &size) == LH_EIO, "a folder was read as a file");
+  CHECK(lh_file_read(deep, &data, &size) == LH_EINVAL && strstr(lh_fail_text(), "folder"),
+        "a folder was read as a file");
   CHECK(lh_folder_make(path) == LH_EIO, "a folder was made where a file is");
   unlink(path);
   CHECK(lh_file_read(path, &data, &size) == LH_EINVAL && strstr(lh_fail_text(), path), "missing");
@@ -131,6 +159,7 @@ int main(void)
   suggestions();
   hashes();
   files(folder);
+  special_files(folder);
   CHECK(rmdir(folder) == 0, "%s is not empty", folder);
   return check_report("text");
 }
