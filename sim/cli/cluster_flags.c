@@ -17,6 +17,13 @@ static lh_status build(const lh_cluster_flags *flags, const char *file, cJSON *t
 {
   static const char *const roots[] = {"platform", NULL};
   const char *base = file ? file : flags->platform;
+  if (file && flags->platform)
+    return lh_fail(LH_EINVAL, "found two platforms, \"%s\" and --platform %s, allowed: one", file,
+                   flags->platform);
+  if (!base && !flags->nodes && !flags->bandwidth && !flags->topology && !flags->set.n)
+    return lh_fail(LH_EINVAL,
+                   "no platform; give --platform FILE|NAME, or --nodes N --bandwidth RATE "
+                   "--latency TIME");
   cJSON *platform = cJSON_CreateObject();
   if (base) {
     cJSON_Delete(platform);

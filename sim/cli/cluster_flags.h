@@ -16,8 +16,8 @@ typedef struct lh_cluster_flags {
    "platform file, shipped platform (star), or a JSON object"},                                    \
       {"--topology", LH_FLAG_TEXT, offsetof(type, field.topology), "NAME",                         \
        "star (default without --platform), ring, fat-tree, ..."},                                  \
-      {"--nodes", LH_FLAG_SIZE, offsetof(type, field.nodes), "N", "number of nodes"},              \
-      {"--accelerators", LH_FLAG_SIZE, offsetof(type, field.accelerators), "N",                    \
+      {"--nodes", LH_FLAG_COUNT, offsetof(type, field.nodes), "N", "number of nodes"},             \
+      {"--accelerators", LH_FLAG_COUNT, offsetof(type, field.accelerators), "N",                   \
        "accelerators (ranks) per node"},                                                           \
       {"--bandwidth", LH_FLAG_TEXT, offsetof(type, field.bandwidth), "RATE",                       \
        "of one node's link: 10Gbps, 1.25GB/s"},                                                    \

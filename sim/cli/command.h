@@ -19,7 +19,8 @@ typedef struct lh_words {
 typedef enum lh_flag_type {
   LH_FLAG_SWITCH, /* bool: set when given */
   LH_FLAG_TEXT,   /* const char *: the latest */
-  LH_FLAG_SIZE,   /* size_t */
+  LH_FLAG_SIZE,   /* size_t, 0 or more */
+  LH_FLAG_COUNT,  /* size_t, 1 or more: 0 is a flag that was not given */
   LH_FLAG_NUMBER, /* double, 0 or more */
   LH_FLAG_LIST    /* lh_words: all, in order */
 } lh_flag_type;

@@ -1,5 +1,6 @@
 #include "sim/cli/flags.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,12 @@ static lh_status find_flag(const lh_command *command, const char *argument, cons
 
 static lh_status read_size(const lh_flag *flag, const char *text, size_t *value)
 {
-  char *end;
-  const unsigned long long number = strtoull(text, &end, 10);
-  if (!*text || *end || strspn(text, "0123456789") != strlen(text))
-    return lh_fail(LH_EINVAL, "%s: found \"%s\", allowed: a whole number of 0 or more", flag->name,
-                   text);
+  const unsigned least = flag->type == LH_FLAG_COUNT;
+  errno = 0;
+  const unsigned long long number = strtoull(text, NULL, 10);
+  if (!*text || strspn(text, "0123456789") != strlen(text) || errno || number < least)
+    return lh_fail(LH_EINVAL, "%s: found \"%s\", allowed: a whole number of %u or more", flag->name,
+                   text, least);
   *value = (size_t)number;
   return LH_OK;
 }
@@ -66,6 +68,7 @@ static lh_status store(const lh_flag *flag, const char *text, void *values)
     *(const char **)field = text;
     return LH_OK;
   case LH_FLAG_SIZE:
+  case LH_FLAG_COUNT:
     return read_size(flag, text, field);
   case LH_FLAG_NUMBER:
     return read_number(flag, text, field);
@@ -90,6 +93,22 @@ static lh_status read_flag(const lh_command *command, int argc, char **argv, int
     return lh_fail(LH_EINVAL, "%s: %s needs a value: %s %s", command->name, flag->name, flag->name,
                    flag->value);
   return store(flag, argv[++*i], values);
+}
+
+/* Output has one form. */
+static lh_status check_forms(const lh_command *command, const void *values)
+{
+  const bool *form[2] = {NULL, NULL};
+  for (const lh_flag *flag = command->flags; flag->name; flag++) {
+    const bool *field = (const void *)((const char *)values + flag->offset);
+    if (strcmp(flag->name, "--json") == 0)
+      form[0] = field;
+    if (strcmp(flag->name, "--csv") == 0)
+      form[1] = field;
+  }
+  if (form[0] && form[1] && *form[0] && *form[1])
+    return lh_fail(LH_EINVAL, "%s: found --json and --csv, allowed: one of them", command->name);
+  return LH_OK;
 }
 
 static lh_status check_words(const lh_command *command, const lh_words *words)
@@ -121,6 +140,7 @@ lh_status lh_arguments_read(const lh_command *command, int argc, char **argv, vo
     else
       LH_TRY(add_word(words, argv[i]));
   }
+  LH_TRY(check_forms(command, values));
   return check_words(command, words);
 }
 

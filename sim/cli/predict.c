@@ -28,6 +28,19 @@ static lh_status check_schema(lh_json schema)
   return lh_json_choice(schema, kinds, &index);
 }
 
+/* Before flags are asked for what a misspelt key was to give. */
+static lh_status check_keys(lh_json root)
+{
+  static const char *const keys[] = {"schema",  "title",    "description", "name",
+                                     "part",    "platform", "workload",    "method",
+                                     "methods", "run",      NULL};
+  if (lh_json_present(lh_json_get(root, "parts")))
+    return lh_json_fail(lh_json_get(root, "parts"),
+                        "an experiment of several parts, allowed: one scenario; \"longhaul run\" "
+                        "takes experiments");
+  return lh_json_check_keys(root, keys);
+}
+
 static lh_status read_scenario_file(const char *path, cJSON **tree)
 {
   lh_json_document *document;
@@ -36,10 +49,8 @@ static lh_status read_scenario_file(const char *path, cJSON **tree)
   lh_status status = lh_json_expect_object(root);
   if (status == LH_OK && lh_json_present(lh_json_get(root, "schema")))
     status = check_schema(lh_json_get(root, "schema"));
-  if (status == LH_OK && lh_json_present(lh_json_get(root, "parts")))
-    status = lh_json_fail(lh_json_get(root, "parts"),
-                          "an experiment of several parts, allowed: one scenario; \"longhaul run\" "
-                          "takes experiments");
+  if (status == LH_OK)
+    status = check_keys(root);
   if (status == LH_OK && !(*tree = cJSON_Duplicate(root.node, 1)))
     status = lh_fail(LH_ENOMEM, "%s: no memory for its contents", path);
   lh_json_document_free(document);
@@ -119,7 +130,7 @@ static lh_status build(const struct values *v, const lh_words *words, cJSON *tre
   LH_TRY(lh_set_all(tree, &v->set, roots));
   for (size_t i = 0; i < 3; i++)
     if (!cJSON_GetObjectItemCaseSensitive(tree, roots[i]))
-      return lh_fail(LH_EINVAL, "predict: no %s; give %s%s", roots[i],
+      return lh_fail(LH_EINVAL, "%s: no %s; give %s%s", words->n ? name : "predict", roots[i],
                      words->n ? "it in the file, or " : "a scenario file, or ",
                      i == 0   ? "--platform FILE"
                      : i == 1 ? "--workload MODEL"

@@ -111,6 +111,15 @@ static lh_status draw(const lh_grid *grid, FILE *out)
   return status;
 }
 
+static lh_status check_selection(const lh_grid *grid, const lh_experiment_options *options)
+{
+  for (size_t i = 0; i < grid->points; i++)
+    if (lh_experiment_selects(options, &grid->point[i]))
+      return LH_OK;
+  return lh_fail(LH_EINVAL, "--only: \"%s\" fits none of the %zu scenarios; --dry-run lists them",
+                 options->only ? options->only : "", grid->points);
+}
+
 static lh_status run_grid(const lh_grid *grid, const struct values *v)
 {
   const bool terminal = isatty(STDERR_FILENO);
@@ -119,6 +128,7 @@ static lh_status run_grid(const lh_grid *grid, const struct values *v)
                                          .limit = v->limit ? v->limit : SIZE_MAX,
                                          .progress = terminal ? show_progress : NULL};
   lh_experiment_result result;
+  LH_TRY(check_selection(grid, &options));
   if (v->dry_run)
     return list_grid(grid, &options);
   LH_TRY(lh_experiment_run(grid, &options, &result));
@@ -127,9 +137,6 @@ static lh_status run_grid(const lh_grid *grid, const struct values *v)
     LH_TRY(draw(grid, v->json || v->csv ? stderr : stdout));
   if (!v->json && !v->csv)
     LH_TRY(print_sentences(grid));
-  if (!result.selected)
-    return lh_fail(LH_EINVAL, "--only: \"%s\" fits none of the %zu scenarios; --dry-run lists them",
-                   v->only, grid->points);
   if (result.failed)
     return lh_fail(LH_EFAILED, "%zu of %zu scenarios failed, the first: %s", result.failed,
                    result.run, result.first_failure);
@@ -147,11 +154,11 @@ static lh_status run(const void *values, const lh_words *words)
 }
 
 static const lh_flag flags[] = {
-    {"--workers", LH_FLAG_SIZE, offsetof(struct values, workers), "N",
+    {"--workers", LH_FLAG_COUNT, offsetof(struct values, workers), "N",
      "scenarios at a time (default: all processors)"},
     {"--only", LH_FLAG_TEXT, offsetof(struct values, only), "PATTERN",
      "only scenarios whose label, as --dry-run prints it, fits"},
-    {"--limit", LH_FLAG_SIZE, offsetof(struct values, limit), "N", "run at most N of them now"},
+    {"--limit", LH_FLAG_COUNT, offsetof(struct values, limit), "N", "run at most N of them now"},
     {"--plot", LH_FLAG_SWITCH, offsetof(struct values, plot), NULL,
      "draw the pictures as \"longhaul plot\" does and print their paths"},
     {"--dry-run", LH_FLAG_SWITCH, offsetof(struct values, dry_run), NULL,
@@ -163,7 +170,7 @@ static const lh_flag flags[] = {
 static const char *const examples[] = {
     "longhaul run experiments/first-look",
     "Run everything that is not finished yet",
-    "longhaul run experiments/first-look --only 'predict*nodes=512*' --workers 1",
+    "longhaul run experiments/first-look --only 'gpt2*nodes=512*' --workers 1",
     "A part of it, one after the other",
     "longhaul run experiments/first-look --dry-run",
     "Only say what would be run",

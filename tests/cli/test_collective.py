@@ -106,6 +106,9 @@ class Collective(CliCase):
         self.refused([c, "all-reduce", "--platform", "nowhere"], "nowhere")
         self.refused([c, "barrier", "--platform", "star", "--algorithm", "ring"], "barrier")
         self.refused([c, "all-reduce", "--nodes", "4"], "platform.network.bandwidth")
+        self.refused([c, "all-reduce", "--nodes", "0"], '--nodes: found "0"')
+        self.refused([c, "all-reduce"], "--platform FILE|NAME", "--nodes N")
+        self.refused(["platform", "show", "star", "--platform", "ring"], "two platforms")
         bandwidth = [c, "all-reduce", "--nodes", "4", "--latency", "1us", "--bandwidth"]
         self.refused([*bandwidth, "10"], "platform.network.bandwidth", "without a unit")
         self.refused([*bandwidth, "10ms"], '"10ms"', '"10Gbps"')

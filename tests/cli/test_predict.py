@@ -126,6 +126,11 @@ class Mistakes(CliCase):
         self.refused(["predict", "s.json"], "s.json: run", "twice")
         self.write("s.json", "[]")
         self.refused(["predict", "s.json"], "(top level)", "an object")
+        self.write("s.json", '{"platfrom": {}}')
+        self.refused(["predict", "s.json"], "s.json", '"platfrom"', 'did you mean "platform"?')
+        self.write("s.json", "{}")
+        self.refused(["predict", "s.json"], "s.json: no platform")
+        self.refused(["predict", "."], ".: found a folder")
         self.refused(["predict", "--platform", "star"], "no workload", "--workload")
 
     def test_places_and_suggestions(self):

@@ -112,6 +112,12 @@ class Run(CliCase):
         self.refused(["run", self.path("broken")], "broken/experiment.json: line 3, column 1")
         self.refused(["run", self.path("nowhere")], "nowhere/experiment.json", "no such file")
 
+    def test_a_pattern_that_fits_nothing(self):
+        folder = self.experiment("fits")
+        for more in ([], ["--dry-run"]):
+            done = self.refused(["run", folder, "--only", "nonsense", *more], '"nonsense"', "--dry-run")
+            self.assertEqual(done.stdout, "")
+
     def test_full_disk(self):
         """Files limited to fewer bytes than a table has: exit 1, finished rows kept and taken up."""
         whole = self.experiment("whole")
