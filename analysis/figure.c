@@ -28,7 +28,15 @@ lh_panel *lh_figure_panel(lh_figure *figure, const char *title)
   return larger[figure->panels].title ? &larger[figure->panels++] : NULL;
 }
 
-size_t lh_figure_style(lh_figure *figure, const char *title)
+static bool look_taken(const lh_figure *figure, size_t look)
+{
+  for (size_t i = 0; i < figure->styles; i++)
+    if (figure->look[i] == look)
+      return true;
+  return false;
+}
+
+size_t lh_figure_style(lh_figure *figure, const char *title, size_t look)
 {
   for (size_t i = 0; i < figure->styles; i++)
     if (strcmp(figure->style[i], title) == 0)
@@ -37,6 +45,14 @@ size_t lh_figure_style(lh_figure *figure, const char *title)
   if (!larger)
     return SIZE_MAX;
   figure->style = larger;
+  size_t *looks = grown(figure->look, figure->styles, sizeof *looks);
+  if (!looks)
+    return SIZE_MAX;
+  figure->look = looks;
+  if (look_taken(figure, look))
+    for (look = figure->kept; look_taken(figure, look);)
+      look++;
+  looks[figure->styles] = look;
   larger[figure->styles] = lh_string_copy(title);
   return larger[figure->styles] ? figure->styles++ : SIZE_MAX;
 }
@@ -86,6 +102,7 @@ void lh_figure_fini(lh_figure *figure)
     free(figure->style[i]);
   free(figure->panel);
   free(figure->style);
+  free(figure->look);
   free(figure->name);
   free(figure->title);
   free(figure->x_label);

@@ -107,12 +107,13 @@ static void append_quoted(lh_text *out, const char *text)
 
 static void write_styles(const lh_figure *figure, lh_text *out)
 {
-  for (size_t i = 0; i < figure->styles; i++)
+  for (size_t i = 0; i < figure->styles; i++) {
+    const struct look *look = &looks[figure->look[i] % LOOKS];
     lh_text_append(out,
                    "set linetype %zu linecolor rgb '%s' linewidth 2 dashtype %d pointtype %d "
                    "pointsize 0.9\n",
-                   i + 1, looks[i % LOOKS].colour, looks[i % LOOKS].dash + (int)(i / LOOKS),
-                   looks[i % LOOKS].point);
+                   i + 1, look->colour, look->dash + (int)(figure->look[i] / LOOKS), look->point);
+  }
 }
 
 static void write_axes(const lh_figure *figure, const struct sheet *s, lh_text *out)

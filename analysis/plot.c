@@ -92,6 +92,20 @@ static bool several_x(const struct drawing *d)
 
 /* ---- series ------------------------------------------------------------------------------------ */
 
+/* How many methods stand in the rows above the first one of this row's method: its look. */
+static size_t rank_of_method(const lh_outcome *outcome, size_t row)
+{
+  const char *method = lh_outcome_text(outcome, row, "method");
+  size_t rank = 0;
+  for (size_t i = 0; i < row && !lh_outcome_is(outcome, i, "method", method); i++) {
+    size_t j = 0;
+    while (j < i && !lh_outcome_is(outcome, j, "method", lh_outcome_text(outcome, i, "method")))
+      j++;
+    rank += j == i;
+  }
+  return rank;
+}
+
 /* The series that a scenario's points belong to; NULL: no memory. */
 static lh_series *series_of(struct drawing *d, size_t row)
 {
@@ -102,8 +116,8 @@ static lh_series *series_of(struct drawing *d, size_t row)
   lh_series *series = NULL;
   if (!style.failed && !panel.failed) {
     lh_panel *place = lh_figure_panel(&d->figure, panel.data ? panel.data : "");
-    const size_t look = lh_figure_style(&d->figure, style.data);
-    series = place && look != SIZE_MAX ? lh_panel_series(place, look) : NULL;
+    const size_t index = lh_figure_style(&d->figure, style.data, rank_of_method(d->outcome, row));
+    series = place && index != SIZE_MAX ? lh_panel_series(place, index) : NULL;
   }
   lh_text_free(&panel);
   lh_text_free(&style);
@@ -211,6 +225,10 @@ static lh_status fill_figure(struct drawing *d, const char *group)
   d->figure.log_x = kind->log_x || (!kind->x_column && wants_log_time(d));
   d->figure.log_y = kind->log_y;
   d->figure.x_is_rate = kind->x_is_rate;
+  for (size_t row = 0; row < d->outcome->rows.rows; row++) {
+    const size_t rank = rank_of_method(d->outcome, row);
+    d->figure.kept = rank >= d->figure.kept ? rank + 1 : d->figure.kept;
+  }
   bool good = d->figure.name && d->figure.title && d->figure.x_label && d->figure.y_label;
   for (size_t row = 0; good && row < d->outcome->rows.rows; row++)
     if (d->included[row])

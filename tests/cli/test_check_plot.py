@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import struct
 import unittest
 import xml.etree.ElementTree
@@ -137,6 +138,23 @@ class Plot(WithResults):
         self.assertIn("100 Mbps", bandwidth)
         self.assertIn("64 nodes", bandwidth)
         self.assertIn("virtual time (s)", self.read("e/plots/loss-gpt.svg").decode())
+
+    def test_a_method_has_one_colour(self):
+        """In a picture where it comes second as in one where it comes third."""
+        folder = self.results(extra=row("x", "noloco", 2, "1Gbps", 1.0) +
+                              row("y", "noloco", 8, "1Gbps", 1.0))
+        text = self.read("e/results/scenarios.csv").decode()
+        self.write("e/results/scenarios.csv", text.replace("l2,demo", "l2,noloco"))
+        self.good("plot", folder)
+        colours = []
+        for name in ("loss-gpt", "step-time-gpt"):
+            script = self.read(f"e/plots/{name}.gp").decode()
+            style = re.search(r"linetype (\d+) title 'noloco'", script).group(1)
+            colours.append(re.search(rf"set linetype {style} linecolor rgb '(.*?)'", script)[1])
+        self.assertEqual(colours[0], colours[1])
+        scripts = self.read("e/plots/step-time-gpt.gp").decode().split("reset")[1]
+        all_of_them = re.findall(r"set linetype \d+ linecolor rgb '(.*?)'", scripts)
+        self.assertEqual(len(all_of_them), len(set(all_of_them)))
 
     def test_data_beside_the_picture(self):
         """The .dat file holds the numbers of the results, each series a block, ascending."""
