@@ -223,7 +223,8 @@ const lh_command lh_command_predict = {
     .arguments = "[SCENARIO.json] [--platform P] [--workload W] [--method M] [--set PATH=VALUE]...",
     .summary = "run one scenario and print its result row",
     .details = "A scenario file holds {\"platform\", \"workload\", \"method\", \"run\"}; flags "
-               "override it.",
+               "override it.\n"
+               "Without run.steps it takes 100 steps, or one round where a method's are longer.",
     .most_words = 1,
     .flags = flags,
     .values_size = sizeof(struct values),

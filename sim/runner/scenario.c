@@ -81,6 +81,21 @@ static lh_status find_method(lh_json node, const lh_method **method)
   return LH_OK;
 }
 
+/* Where nothing says how long, a method of local steps runs to the end of a round: before that it has
+ * sent nothing, and would look as if communication were free. */
+static void reach_first_round(resolved *r, lh_json run)
+{
+  if (lh_json_present(lh_json_get(run, "steps")) || r->settings.run.steps != LH_DEFAULT_STEPS)
+    return;
+  for (const lh_option *o = r->method->options; o->name; o++) {
+    if (o->type != LH_OPTION_SIZE || strcmp(o->name, "inner_steps") != 0)
+      continue;
+    const size_t round = *(const size_t *)((const char *)r->options + o->offset);
+    if (round > LH_DEFAULT_STEPS && round <= LH_MOST_STEPS)
+      r->settings.run.steps = round;
+  }
+}
+
 static lh_status read_method(resolved *r, lh_json scenario)
 {
   static const char *const name_key[] = {"name", NULL};
@@ -92,6 +107,7 @@ static lh_status read_method(resolved *r, lh_json scenario)
   if (!r->options)
     return lh_fail(LH_ENOMEM, "no memory for a method's options");
   LH_TRY(lh_options_read(r->method->options, node, name_key, r->options));
+  reach_first_round(r, lh_json_get(scenario, "run"));
   return r->method->check ? r->method->check(r->options, node, r->platform, &r->workload) : LH_OK;
 }
 

@@ -10,27 +10,25 @@ static const char *const run_keys[] = {"mode",         "steps",        "tokens",
                                        "backend",      "collectives",  "learning_rate",
                                        "schedule",     "warmup_steps", NULL};
 
-#define MOST_STEPS 1000000000
-
 static lh_status read_limits(lh_json run, lh_run_settings *settings)
 {
   const bool has_other_limit = lh_json_present(lh_json_get(run, "tokens")) ||
                                lh_json_present(lh_json_get(run, "virtual_time")) ||
                                lh_json_present(lh_json_get(run, "target_loss"));
-  LH_TRY(lh_json_size_or(lh_json_get(run, "steps"), 1, MOST_STEPS,
-                         has_other_limit ? MOST_STEPS : 100, &settings->steps));
+  LH_TRY(lh_json_size_or(lh_json_get(run, "steps"), 1, LH_MOST_STEPS,
+                         has_other_limit ? LH_MOST_STEPS : LH_DEFAULT_STEPS, &settings->steps));
   LH_TRY(lh_json_double_or(lh_json_get(run, "tokens"), 1, INFINITY, INFINITY, &settings->tokens));
   LH_TRY(lh_json_quantity_or(lh_json_get(run, "virtual_time"), LH_UNIT_S, INFINITY,
                              &settings->virtual_time_s));
   LH_TRY(lh_json_double_or(lh_json_get(run, "target_loss"), -INFINITY, INFINITY, -INFINITY,
                            &settings->target_loss));
-  const bool only_the_loss = isfinite(settings->target_loss) && settings->steps == MOST_STEPS &&
+  const bool only_the_loss = isfinite(settings->target_loss) && settings->steps == LH_MOST_STEPS &&
                              !isfinite(settings->tokens) && !isfinite(settings->virtual_time_s);
   if (only_the_loss && !settings->train)
     return lh_json_fail(lh_json_get(run, "target_loss"),
                         "found it as the only limit in cost mode, which has no loss; allowed: with "
                         "steps, tokens or virtual_time");
-  return lh_json_size_or(lh_json_get(run, "evaluate_every_steps"), 0, MOST_STEPS, 0,
+  return lh_json_size_or(lh_json_get(run, "evaluate_every_steps"), 0, LH_MOST_STEPS, 0,
                          &settings->evaluate_every_steps);
 }
 

@@ -6,6 +6,9 @@
 #include "sim/cluster/cluster.h"
 #include "sim/training/run.h"
 
+#define LH_DEFAULT_STEPS 100
+#define LH_MOST_STEPS 1000000000
+
 typedef struct lh_settings {
   lh_run_settings run; /* dump_path is the caller's to set */
   lh_flow_model flow_model;
@@ -17,8 +20,9 @@ typedef struct lh_settings {
 /* Reads {"mode", "steps", "tokens", "virtual_time", "target_loss", "evaluate_every_steps", "seed",
  * "flow_model", "compute_time", "backend", "collectives": {"timing", "all_reduce", ...}} and checks the
  * members that belong to the method (learning_rate, schedule, warmup_steps) only for their place. An
- * absent object means all defaults: cost mode, 100 steps, seed 1, ideal flows; rings for all-reduce,
- * reduce-scatter and all-gather (whose bytes the methods' formulas state), "auto" for the others. */
+ * absent object means all defaults: cost mode, 100 steps (one round with a method whose rounds are
+ * longer), seed 1, ideal flows; rings for all-reduce, reduce-scatter and all-gather (whose bytes the
+ * methods' formulas state), "auto" for the others. */
 lh_status lh_settings_read(lh_json run, lh_settings *settings);
 
 /* What "run" says of the optimizer goes to the method's object where that is silent: learning_rate to

@@ -45,6 +45,20 @@ class Predict(CliCase):
         self.good("predict", "--platform", "thin.json", "--workload", "gpt2-124m", "--method",
                   "ddp", "--set", "run.steps=1")
 
+    def test_without_steps_a_round_is_run(self):
+        """Else a method whose rounds are longer than 100 steps would seem to send nothing."""
+        flags = ["predict", "--platform", json.dumps(THIN), "--workload", json.dumps(QUADRATIC),
+                 "--json"]
+
+        def steps(method, *more):
+            row = json.loads(self.good(*flags, "--method", method, *more))
+            return row["steps"], row["inter_node_bytes_per_step"] > 0
+        self.assertEqual(steps("ddp"), (100, True))
+        self.assertEqual(steps("diloco"), (500, True))
+        self.assertEqual(steps('{"name": "diloco", "inner_steps": 130}'), (130, True))
+        self.assertEqual(steps("noloco"), (100, True))
+        self.assertEqual(steps("diloco", "--set", "run.steps=100"), (100, False))
+
     def test_parts_in_files_of_their_own(self):
         self.write("s.json", SCENARIO)
         self.write("thin.json", THIN)
