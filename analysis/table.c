@@ -152,15 +152,14 @@ lh_status lh_table_print(const lh_table *table, FILE *out)
     return lh_fail(LH_ENOMEM, "no memory to print a table");
   }
   const size_t rows = (table->cells + table->columns - 1) / table->columns;
-  size_t last = 0;
-  for (size_t i = 0; i < table->columns; i++) {
+  for (size_t i = 0; i < table->columns; i++)
     layout[i] = measure(table, rows, i);
-    if (!layout[i].empty)
-      last = i;
-  }
   for (size_t row = 0; row < rows; row++) {
     bool first = true;
-    for (size_t i = 0; i < table->columns; i++) {
+    size_t last = 0; /* no spaces at the end of a line */
+    for (size_t i = 0; i < table->columns; i++)
+      last = *cell_at(table, row, i) ? i : last;
+    for (size_t i = 0; i <= last; i++) {
       if (layout[i].empty)
         continue;
       fputs(first ? "" : "  ", out);

@@ -113,6 +113,15 @@ static const char *string_of(const lh_json_document *document, const char *key)
   return cJSON_IsString(node) ? node->valuestring : "";
 }
 
+/* Layers as papers count them: without embedding and head, which are layers of their own here. */
+static size_t blocks_of(const lh_layout *layout)
+{
+  size_t blocks = 0;
+  for (size_t i = 0; i < layout->layers; i++)
+    blocks += strstr(layout->layer[i].name, "block") != NULL;
+  return blocks;
+}
+
 static lh_status print_row(const char *folder, const char *name, FILE *out)
 {
   lh_json_document *document = NULL;
@@ -122,7 +131,7 @@ static lh_status print_row(const char *folder, const char *name, FILE *out)
   if (status == LH_OK) {
     const cJSON *width = lh_json_get(lh_json_root(document), "width").node;
     fprintf(out, "%-22s %-6s %15zu %6zu %6.0f  %s\n", name, model->kind->name,
-            model->layout.elements, model->layout.layers, width ? width->valuedouble : 0.0,
+            model->layout.elements, blocks_of(&model->layout), width ? width->valuedouble : 0.0,
             string_of(document, "source"));
   }
   lh_model_free(model);
@@ -135,7 +144,7 @@ static lh_status print_table(const char *folder, FILE *out)
   char **names = NULL;
   LH_TRY(lh_catalogue_names(folder, &names));
   lh_status status = LH_OK;
-  fprintf(out, "%-22s %-6s %15s %6s %6s  %s\n", "model", "kind", "parameters", "layers", "width",
+  fprintf(out, "%-22s %-6s %15s %6s %6s  %s\n", "model", "kind", "parameters", "blocks", "width",
           "source");
   for (size_t i = 0; names[i] && status == LH_OK; i++)
     status = print_row(folder, names[i], out);
@@ -173,8 +182,8 @@ static lh_status print_entry(const char *folder, const char *name, FILE *out)
     fprintf(out, "%s: %s\nkind %s%s\nsource: %s\n", name, string_of(document, "title"),
             model->kind->name, strcmp(model->kind->name, "shape") ? "" : " (cost mode only)",
             string_of(document, "source"));
-    fprintf(out, "%zu parameters in %zu tensors, %zu layers\n", model->layout.elements,
-            model->layout.parameters, model->layout.layers);
+    fprintf(out, "%zu parameters in %zu tensors, %zu blocks\n", model->layout.elements,
+            model->layout.parameters, blocks_of(&model->layout));
     fprintf(out, "%zu positions; %.4g flop forward and backward per sequence of that length\n\n",
             context, lh_model_flop_per_sequence(model, context));
     print_tensors(&model->layout, out);

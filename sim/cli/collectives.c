@@ -30,6 +30,16 @@ static void add_row(lh_table *table, cJSON *list, size_t kind, size_t algorithm,
   cJSON_AddItemToArray(list, row);
 }
 
+static lh_status print_table(const lh_table *table)
+{
+  LH_TRY(lh_table_print(table, stdout));
+  printf("\nn: ranks; S: bytes; a, B: latency and bandwidth between two nodes (two links of a "
+         "star: a is\n"
+         "twice the latency of one); ai, Bi: the same inside a node. A line may state several "
+         "kinds.\n");
+  return LH_OK;
+}
+
 static lh_status run(const void *values, const lh_words *words)
 {
   const struct values *v = values;
@@ -53,7 +63,7 @@ static lh_status run(const void *values, const lh_words *words)
         LH_EINVAL, "collectives: unknown kind \"%s\"%s (\"longhaul collectives\" lists them)",
         words->word[0], lh_did_you_mean(words->word[0], lh_collective_names, hint, sizeof hint));
   } else
-    status = v->json ? lh_print_json(list) : lh_table_print(&table, stdout);
+    status = v->json ? lh_print_json(list) : print_table(&table);
   cJSON_Delete(list);
   lh_table_fini(&table);
   return status;

@@ -148,8 +148,8 @@ static lh_status run(const void *values, const lh_words *words)
 {
   const struct values *v = values;
   char devices[4096], root[4200]; /* the profiles are looked up below the root of all data */
-  snprintf(root, sizeof root, "%s/../..",
-           lh_data_path("platforms/devices", devices, sizeof devices));
+  snprintf(root, sizeof root, "%s", lh_data_path("platforms/devices", devices, sizeof devices));
+  root[strlen(root) - strlen("/platforms/devices")] = '\0';
   if (!words->n)
     return print_all(root, v->json);
   lh_device_profile profile = {0};

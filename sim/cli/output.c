@@ -49,6 +49,8 @@ static void add_cell(lh_table *table, const char *column, const cJSON *value)
 static bool shown_by(const lh_heading *headings, const char *path)
 {
   const char *dot = strrchr(path, '.');
+  if (strcmp(path, "workload.model") == 0)
+    return true; /* as "workload" */
   for (; dot && headings->column; headings++)
     if (strcmp(headings->column, dot + 1) == 0)
       return true;
@@ -66,24 +68,33 @@ static cJSON *swept_columns(const cJSON *rows, const lh_heading *headings)
   return columns;
 }
 
+/* What tells rows apart stands together: swept values come before "status", before all results. */
+static void add_row(lh_table *table, const lh_heading *headings, const cJSON *swept,
+                    const cJSON *row)
+{
+  for (; headings->column; headings++) {
+    const bool results_begin = strcmp(headings->column, "status") == 0;
+    for (const cJSON *c = results_begin && swept ? swept->child : NULL; c; c = c->next)
+      if (row)
+        add_cell(table, "", cJSON_GetObjectItemCaseSensitive(row, c->string));
+      else
+        lh_table_add(table, strrchr(c->string, '.') + 1);
+    if (row)
+      add_cell(table, headings->column, cJSON_GetObjectItemCaseSensitive(row, headings->column));
+    else
+      lh_table_add(table, headings->text);
+  }
+}
+
 static lh_status print_table(const cJSON *rows, const lh_heading *headings)
 {
-  size_t fixed = 0;
-  while (headings[fixed].column)
-    fixed++;
   cJSON *swept = swept_columns(rows, headings);
-  lh_table table = {.columns = fixed + (size_t)cJSON_GetArraySize(swept)};
-  for (size_t i = 0; i < fixed; i++)
-    lh_table_add(&table, headings[i].text);
-  for (const cJSON *column = swept ? swept->child : NULL; column; column = column->next)
-    lh_table_add(&table, strrchr(column->string, '.') + 1);
-  for (const cJSON *row = rows->child; row; row = row->next) {
-    for (size_t i = 0; i < fixed; i++)
-      add_cell(&table, headings[i].column,
-               cJSON_GetObjectItemCaseSensitive(row, headings[i].column));
-    for (const cJSON *column = swept ? swept->child : NULL; column; column = column->next)
-      add_cell(&table, "", cJSON_GetObjectItemCaseSensitive(row, column->string));
-  }
+  lh_table table = {.columns = (size_t)cJSON_GetArraySize(swept)};
+  for (size_t i = 0; headings[i].column; i++)
+    table.columns++;
+  add_row(&table, headings, swept, NULL);
+  for (const cJSON *row = rows->child; row; row = row->next)
+    add_row(&table, headings, swept, row);
   const lh_status status = lh_table_print(&table, stdout);
   lh_table_fini(&table);
   cJSON_Delete(swept);

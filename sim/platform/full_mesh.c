@@ -84,4 +84,5 @@ const lh_topology lh_full_mesh = {.name = "full-mesh",
                                   .build = full_mesh_build,
                                   .route = full_mesh_route,
                                   .free = full_mesh_free,
-                                  .draw = full_mesh_draw};
+                                  .draw = full_mesh_draw,
+                                  .draw_from = 4};

@@ -79,9 +79,10 @@ static void print_size(const lh_platform *platform, FILE *out)
           platform->ranks);
   fprintf(out, "interfaces  %zu in %zu port%s", interfaces->count, interfaces->ports,
           interfaces->ports == 1 ? "" : "s");
-  fprintf(out, "; accelerators take ports");
+  fprintf(out, "; accelerators take port%s", interfaces->ports == 1 ? "" : "s");
   for (size_t slot = 0; slot < platform->accelerators_per_node; slot++)
-    fprintf(out, " %zu", interfaces->port_of_slot[slot]);
+    if (slot == 0 || interfaces->ports > 1)
+      fprintf(out, " %zu", interfaces->port_of_slot[slot]);
   fprintf(out, "%s\n", interfaces->through_fabric ? ", through the fabric" : "");
   if (platform->fabric)
     fprintf(out, "fabric      %s%s\n", platform->fabric->kind,
@@ -175,8 +176,10 @@ lh_status lh_platform_print(const lh_platform *platform, FILE *out)
   print_faults(platform, out);
   if (platform->network) {
     fprintf(out, "\n");
-    platform->network->draw(platform, out);
-    fprintf(out, "\n");
+    if (platform->nodes >= platform->network->draw_from) {
+      platform->network->draw(platform, out);
+      fprintf(out, "\n");
+    }
   }
   print_links(platform, "links between nodes", 0, inner, out);
   print_links(platform, "links inside nodes", inner, platform->links, out);

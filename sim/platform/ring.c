@@ -28,4 +28,5 @@ const lh_topology lh_ring = {.name = "ring",
                              .build = ring_build,
                              .route = lh_torus_route,
                              .free = lh_torus_free,
-                             .draw = ring_draw};
+                             .draw = ring_draw,
+                             .draw_from = 4};

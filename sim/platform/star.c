@@ -73,4 +73,5 @@ const lh_topology lh_star = {.name = "star",
                              .build = star_build,
                              .route = star_route,
                              .free = star_free,
-                             .draw = star_draw};
+                             .draw = star_draw,
+                             .draw_from = 4};

@@ -28,6 +28,7 @@ typedef struct lh_topology {
   void (*route)(const lh_platform *platform, lh_port src, lh_port dst, lh_route *route);
   void (*free)(void *shape);
   void (*draw)(const lh_platform *platform, FILE *out);
+  size_t draw_from; /* nodes; a drawing with "node-0 node-1 ... node-N" needs four */
 } lh_topology;
 
 extern const lh_topology lh_star, lh_full_mesh, lh_ring, lh_fat_tree, lh_torus, lh_dragonfly,

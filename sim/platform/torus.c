@@ -172,4 +172,5 @@ const lh_topology lh_torus = {.name = "torus",
                               .build = torus_build,
                               .route = lh_torus_route,
                               .free = lh_torus_free,
-                              .draw = torus_draw};
+                              .draw = torus_draw,
+                              .draw_from = 4};

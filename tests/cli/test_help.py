@@ -81,6 +81,15 @@ class Lists(CliCase):
         self.assertEqual(devices["a100-80gb"]["peak_flop_per_s"]["bf16"], 312e12)
         self.assertIn("cpu", self.good("devices"))
         self.assertEqual(json.loads(self.good("devices", "l4", "--json")), devices["l4"])
+        self.assertRegex(self.good("models"), r"(?m)^gpt2-124m +gpt +124439808 +12 +768 ")
+        self.assertNotIn("..", self.refused(["devices", "nope"], "platforms/devices").stderr)
+
+    def test_a_drawing_has_no_node_twice(self):
+        for topology in ("star", "ring", "full-mesh", "torus"):
+            text = self.good("platform", "show", topology, "--nodes", "2")
+            self.assertNotIn("...   node-1", text)
+            self.assertNotIn("... --- node-1", text)
+            self.assertIn("links between nodes", text)
 
     def test_collectives(self):
         rows = json.loads(self.good("collectives", "--json"))

@@ -40,6 +40,10 @@ class Run(CliCase):
         self.assertFalse(os.path.exists(self.path("e/results")))
         text = self.good("run", folder)
         self.assertEqual(len(text.splitlines()), 7, text)
+        heads = text.splitlines()[0].split()
+        self.assertEqual(heads[:6], ["method", "workload", "nodes", "bandwidth", "inner_steps",
+                                     "status"])  # what tells rows apart, before what came of them
+        self.assertNotRegex(text, r"(?m) $")
         rows = list(csv.DictReader(io.StringIO(self.tables()[0].decode())))
         self.assertEqual([(r["method"], r["platform.network.bandwidth"], r["method.inner_steps"])
                           for r in rows],
