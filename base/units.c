@@ -101,6 +101,10 @@ static void suggest_unit(const char *text, lh_unit unit, char *out, size_t size)
     strncat(out, "?", size - strlen(out) - 1);
 }
 
+/* Beyond these a sum of times is infinite, or a step of virtual time is lost in it. */
+#define MOST_S 1e15
+#define LEAST 1e-30
+
 lh_status lh_quantity_parse(const char *text, lh_unit unit, double *value)
 {
   const char *start = text;
@@ -135,8 +139,11 @@ lh_status lh_quantity_parse(const char *text, lh_unit unit, double *value)
   if (number < 0)
     return lh_fail(LH_EINVAL, "found \"%s\", allowed: %s, not negative", text, allowed_texts[unit]);
   *value = number * times / over;
-  if (!isfinite(*value))
-    return lh_fail(LH_EINVAL, "found \"%s\", which is too large", text);
+  const bool large = !isfinite(*value) || (unit == LH_UNIT_S && *value > MOST_S);
+  const bool small = *value != 0 && *value < LEAST;
+  if (large || small)
+    return lh_fail(LH_EINVAL, "found \"%s\", which is too %s, allowed: %s", text,
+                   large ? "large" : "small", allowed_texts[unit]);
   return LH_OK;
 }
 

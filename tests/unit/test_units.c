@@ -62,6 +62,8 @@ static const struct bad bad[] = {
     {"1 2s", LH_UNIT_S, "no such unit"},
     {"1s later", LH_UNIT_S, "no such unit"},
     {"1e999s", LH_UNIT_S, "too large"},
+    {"1e300s", LH_UNIT_S, "too large"},
+    {"1e-320bps", LH_UNIT_BYTES_PER_S, "too small"},
 };
 
 static void parsing(void)
