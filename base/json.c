@@ -167,12 +167,15 @@ const char *lh_json_path(lh_json node, char *buffer, size_t size)
 
 void lh_json_fail_record(lh_json node, const char *format, ...)
 {
-  char path[256], text[700];
+  char path[256], *text = NULL;
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  const int length = vasprintf(&text, format, arguments);
   va_end(arguments);
-  lh_fail_record("%s: %s: %s", node.document->name, lh_json_path(node, path, sizeof path), text);
+  lh_fail_record("%s: %s: %s", node.document->name, lh_json_path(node, path, sizeof path),
+                 length < 0 ? "no memory for the reason" : text);
+  if (length >= 0)
+    free(text);
 }
 
 /* What stands there, in words: for "found ...". */

@@ -2,20 +2,38 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Per thread and only ever printed, so the rule against mutable globals is not broken: no result
  * can depend on it. */
 static _Thread_local char reason[1024];
 
+/* A text that is too long loses its middle: the end says what is allowed. One line in any case,
+ * whatever a name holds. */
+static void keep(const char *text)
+{
+  static const char gap[] = " ... ";
+  const size_t length = strlen(text), half = (sizeof reason - sizeof gap) / 2;
+  if (length < sizeof reason)
+    memcpy(reason, text, length + 1);
+  else
+    snprintf(reason, sizeof reason, "%.*s%s%s", (int)half, text, gap, text + length - half);
+  for (char *c = reason; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f)
+      *c = ' ';
+}
+
 void lh_fail_record(const char *format, ...)
 {
-  char text[sizeof reason] = {0}; /* the arguments may point into `reason` */
+  char *text = NULL; /* the arguments may point into `reason` */
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  const int length = vasprintf(&text, format, arguments);
   va_end(arguments);
-  memcpy(reason, text, sizeof reason);
+  keep(length < 0 ? "no memory for the reason" : text);
+  if (length >= 0)
+    free(text);
 }
 
 void lh_fail_record_within(const char *format, ...)

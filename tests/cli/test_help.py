@@ -31,6 +31,8 @@ class Help(CliCase):
         self.refused(["predikt"], 'unknown command "predikt"', 'did you mean "predict"?')
         self.refused(["xyzzy"], 'unknown command "xyzzy"', "longhaul --help")
         self.refused([], "a command is missing")
+        self.refused(["a\nb"], 'unknown command "a b"')
+        self.refused(["models", "a" * 5000], "gpt2-124m")
         self.refused(["predict", "--platfrom", "star"], "--platfrom", 'did you mean "--platform"?')
         self.refused(["run"], "something is missing", "longhaul run EXPERIMENT")
         self.refused(["run", "a", "b"], '"b" too many')

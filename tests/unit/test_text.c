@@ -79,6 +79,21 @@ static void expect_contents(const char *path, const char *expected)
 
 /* In a child, because a limit on file sizes can't be taken back for the other tests. Such a limit
  * acts as a full disk does: write() fails part of the way. */
+/* The reason of a failure: one line that keeps its end, whatever the names in it are. */
+static void reasons(void)
+{
+  static char name[5000];
+  memset(name, 'n', sizeof name - 1);
+  lh_fail_record("found \"%s\", allowed: %s", name, "ring");
+  const char *text = lh_fail_text();
+  CHECK(strncmp(text, "found \"nnn", 10) == 0 && strstr(text, "n\", allowed: ring"), "%s", text);
+  CHECK(strlen(text) < 1024 && strstr(text, "n ... n"), "%zu characters", strlen(text));
+  lh_fail_record("found \"%s\"", "a\nb\033[1m");
+  CHECK(strcmp(lh_fail_text(), "found \"a b [1m\"") == 0, "%s", lh_fail_text());
+  lh_fail_record_within("part \"%s\"", "p");
+  CHECK(strcmp(lh_fail_text(), "part \"p\": found \"a b [1m\"") == 0, "%s", lh_fail_text());
+}
+
 static void full_disk(const char *path)
 {
   fflush(NULL);
@@ -158,6 +173,7 @@ int main(void)
   growing();
   suggestions();
   hashes();
+  reasons();
   files(folder);
   special_files(folder);
   CHECK(rmdir(folder) == 0, "%s is not empty", folder);
