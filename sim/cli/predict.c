@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/text.h"
 #include "sim/cli/command.h"
 #include "sim/cli/output.h"
 #include "sim/cli/set.h"
@@ -172,12 +174,34 @@ static lh_status name_row(cJSON *row, lh_json scenario)
   return status;
 }
 
+/* Before a long run rather than after it. */
+static lh_status check_dump(const char *path)
+{
+  if (!path)
+    return LH_OK;
+  struct stat found;
+  if (stat(path, &found) == 0)
+    return S_ISDIR(found.st_mode)
+               ? lh_fail(LH_EINVAL, "--dump: \"%s\" is a folder, allowed: a file", path)
+               : LH_OK;
+  const char *slash = strrchr(path, '/');
+  const int length = slash ? (int)(slash - path) : 0;
+  char *folder = slash ? lh_string_format("%.*s/", length, path) : lh_string_copy(".");
+  const bool exists = folder && lh_file_exists(folder);
+  free(folder);
+  if (exists && *path)
+    return LH_OK;
+  return lh_fail(LH_EINVAL, "--dump: found \"%s\", allowed: a file in a folder that exists", path);
+}
+
 static lh_status run(const void *values, const lh_words *words)
 {
   const struct values *v = values;
   lh_json_document *document = NULL;
   cJSON *row = NULL, *curve = NULL;
   lh_status status = assemble(v, words, &document);
+  if (status == LH_OK)
+    status = check_dump(v->dump);
   if (status == LH_OK)
     status = lh_scenario_run(lh_json_root(document), &(lh_scenario_output){.dump_path = v->dump},
                              &row, &curve);

@@ -145,6 +145,10 @@ class Mistakes(CliCase):
         self.write("s.json", "{}")
         self.refused(["predict", "s.json"], "s.json: no platform")
         self.refused(["predict", "."], ".: found a folder")
+        self.write("s.json", SCENARIO)
+        for place in (".", "nowhere/d.jsonl", ""):
+            done = self.refused(["predict", "s.json", "--dump", place], "--dump", f'"{place}"')
+            self.assertEqual(done.stdout, "")
         self.refused(["predict", "--platform", "star"], "no workload", "--workload")
 
     def test_places_and_suggestions(self):
