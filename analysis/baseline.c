@@ -35,6 +35,7 @@ const lh_metric lh_metrics[] = {
     {"validation_loss", DRIFT},
     {"validation_accuracy", DRIFT},
     {"seconds_to_target", 0.1}, /* jumps by whole steps when a loss drifts */
+    {"replica_spread", 0.1},    /* as the losses, and of differences */
 };
 #define METRICS (sizeof lh_metrics / sizeof *lh_metrics)
 const size_t lh_metric_count = METRICS;

@@ -64,6 +64,14 @@ lh_status lh_device_open(const lh_backend *backend, const lh_device_profile *pro
   return LH_OK;
 }
 
+lh_status lh_device_open_scratch(const lh_device *like, lh_device **device)
+{
+  static const lh_device_profile ideal = {.compute_efficiency = 1, .memory_efficiency = 1};
+  LH_TRY(lh_device_open(like->backend, &ideal, device));
+  lh_device_pause_charging(*device);
+  return LH_OK;
+}
+
 void lh_device_close(lh_device *device)
 {
   if (!device)

@@ -65,6 +65,9 @@ lh_status lh_backend_find(const char *name, const lh_backend **backend);
 /* `profile` is borrowed and must outlive the device. */
 lh_status lh_device_open(const lh_backend *backend, const lh_device_profile *profile,
                          lh_device **device);
+/* A device of the same backend on which nothing takes time and memory has no end: for what is looked at
+ * beside the simulation. */
+lh_status lh_device_open_scratch(const lh_device *like, lh_device **device);
 void lh_device_close(lh_device *device);
 const lh_device_profile *lh_device_profile_of(const lh_device *device);
 /* False on a backend that only counts: then there is nothing to read back. For code at the edge

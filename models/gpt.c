@@ -32,6 +32,7 @@ static lh_status read_config(lh_json spec, lh_gpt *gpt)
 static lh_status build_embedding(lh_gpt *gpt, lh_layout *layout)
 {
   LH_TRY(lh_layout_open_layer(layout, "embedding"));
+  lh_layout_mark_outside(layout);
   const lh_parameter_spec token = {2, {gpt->vocabulary, gpt->width}, 0.02, 0};
   LH_TRY(lh_layout_add(layout, &token, &gpt->token_table, "embedding.token.weight"));
   const lh_parameter_spec position = {2, {gpt->context, gpt->width}, 0.02, 0};
@@ -75,6 +76,7 @@ static lh_status build_block(lh_gpt *gpt, lh_layout *layout, size_t block)
 static lh_status build_head(lh_gpt *gpt, lh_layout *layout)
 {
   LH_TRY(lh_layout_open_layer(layout, "head"));
+  lh_layout_mark_outside(layout);
   const lh_parameter_spec ones = {1, {gpt->width}, 0, 1}, zeros = {1, {gpt->width}, 0, 0};
   gpt->norm_bias = gpt->output = GPT_ABSENT;
   LH_TRY(lh_layout_add(layout, &ones, &gpt->norm_weight, "head.norm.weight"));

@@ -40,6 +40,11 @@ lh_status lh_layout_open_layer(lh_layout *layout, const char *format, ...)
   return LH_OK;
 }
 
+void lh_layout_mark_outside(lh_layout *layout)
+{
+  layout->layer[layout->layers - 1].outside = true;
+}
+
 lh_status lh_layout_add(lh_layout *layout, const lh_parameter_spec *spec, size_t *index,
                         const char *format, ...)
 {

@@ -19,6 +19,8 @@ typedef struct lh_parameter_spec {
 /* Opens the next layer. LH_ENOMEM only; the layout stays valid for lh_layout_fini. */
 lh_status lh_layout_open_layer(lh_layout *layout, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The open layer is not one of the repeated ones (lh_layer.outside). */
+void lh_layout_mark_outside(lh_layout *layout);
 /* Adds a tensor named by the format to the open layer; *index (may be NULL) is its number in the
  * whole model. */
 lh_status lh_layout_add(lh_layout *layout, const lh_parameter_spec *spec, size_t *index,

@@ -36,6 +36,7 @@ typedef struct lh_layer {
   size_t first_parameter, parameters;
   size_t offset; /* elements from the start of the model */
   size_t elements;
+  bool outside; /* not one of the repeated layers: embedding, head */
 } lh_layer;
 
 typedef struct lh_layout {

@@ -194,6 +194,7 @@ static lh_status add_embedding(struct build *b)
   const bool learned = c->positions == SHAPE_LEARNED;
   strcpy(b->prefix, "embedding");
   LH_TRY(open_layer(b));
+  lh_layout_mark_outside(b->shape->layout);
   if (c->image)
     return add_patches(b);
   LH_TRY(add_tensor(b, "token.weight", c->vocabulary, c->width));
@@ -257,8 +258,10 @@ static lh_status add_head(struct build *b)
   const bool pooled = c->image > 0;
   const size_t classes = pooled ? c->classes : c->vocabulary;
   strcpy(b->prefix, "head");
-  if (!c->tied || (c->final_norm && (c->norm_weight || c->norm_bias)))
+  if (!c->tied || (c->final_norm && (c->norm_weight || c->norm_bias))) {
     LH_TRY(open_layer(b));
+    lh_layout_mark_outside(b->shape->layout);
+  }
   if (c->final_norm)
     LH_TRY(add_norm(b, "norm", c->width));
   const shape_step output = {.kind = SHAPE_LINEAR,

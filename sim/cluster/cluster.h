@@ -27,7 +27,9 @@ typedef struct lh_rank lh_rank;
 typedef struct lh_group lh_group;
 typedef struct lh_pending lh_pending;
 
-typedef enum lh_reduce { LH_SUM, LH_MEAN } lh_reduce;
+/* LH_SUM and LH_MEAN round every partial sum to the wire, as a ring that adds on its way does;
+ * LH_SUM_ROUNDED_ONCE adds in the precision of the storage and rounds the result. */
+typedef enum lh_reduce { LH_SUM, LH_MEAN, LH_SUM_ROUNDED_ONCE } lh_reduce;
 
 /* How collectives are timed; "run.collectives" of a scenario. */
 typedef struct lh_collective_settings {
@@ -84,7 +86,7 @@ lh_status lh_replication_group(lh_rank *self, size_t shard_ranks, lh_group **gro
 size_t lh_group_size(const lh_group *group);
 size_t lh_group_position(const lh_group *group, const lh_rank *self);
 
-#define LH_STREAMS 4 /* stream 0 is the usual one */
+#define LH_STREAMS 8 /* stream 0 is the usual one */
 
 /* x <- sum or mean over the group; `wire`: dtype of the payload, values are rounded to it. In
  * place. */
@@ -103,6 +105,19 @@ lh_status lh_broadcast_start(lh_rank *self, lh_group *group, size_t stream, lh_t
 lh_status lh_exchange_start(lh_rank *self, size_t peer, size_t stream, const lh_tensor *send,
                             lh_tensor *receive, lh_dtype wire, lh_pending **pending);
 lh_status lh_barrier_start(lh_rank *self, lh_group *group, size_t stream, lh_pending **pending);
+/* Point to point: both ends call it, self is one of them. The sender's x is read, the receiver's is
+ * written; equal element counts. */
+lh_status lh_message_start(lh_rank *self, size_t from, size_t to, size_t stream, lh_tensor *x,
+                           lh_dtype wire, lh_pending **pending);
+
+/* A kernel launch on a communication stream: when its turn comes `run(ctx)` is called, once, and must
+ * not block. What its operations charge keeps the stream busy and takes nothing from the rank's own
+ * compute. Waiting for it counts as exposed communication. */
+lh_status lh_launch_start(lh_rank *self, size_t stream, lh_status (*run)(void *ctx), void *ctx,
+                          lh_pending **pending);
+/* What is started on `stream` from now on begins only when `pending` of another stream of this rank is
+ * done; nothing blocks. NULL: nothing to wait for. */
+lh_status lh_stream_after(lh_rank *self, size_t stream, lh_pending *pending);
 
 /* Blocks until done in virtual time; frees and clears *pending. NULL pending is fine. */
 lh_status lh_wait(lh_rank *self, lh_pending **pending);

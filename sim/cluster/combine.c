@@ -20,6 +20,16 @@ static lh_status deliver(lh_device *device, lh_tensor *y, const lh_tensor *x, lh
   return rounds ? lh_round_to_wire(device, y, wire) : LH_OK;
 }
 
+static lh_status sum(const lh_meeting *meeting, lh_device *device, lh_tensor *out,
+                     const lh_tensor *const *in)
+{
+  const size_t n = meeting->group->n;
+  if (meeting->op != LH_SUM_ROUNDED_ONCE)
+    return lh_sum_in_order(device, out, in, n, meeting->op == LH_MEAN, meeting->wire);
+  LH_TRY(lh_sum_in_order(device, out, in, n, false, LH_F32));
+  return lh_round_to_wire(device, out, meeting->wire);
+}
+
 static lh_status combine_all_reduce(lh_meeting *meeting)
 {
   const size_t n = meeting->group->n;
@@ -28,11 +38,10 @@ static lh_status combine_all_reduce(lh_meeting *meeting)
     return lh_fail(LH_ENOMEM, "no memory to combine %zu tensors", n);
   for (size_t i = 0; i < n; i++)
     in[i] = &meeting->member[i]->send;
-  lh_tensor *sum = &meeting->member[0]->receive;
-  lh_status status =
-      lh_sum_in_order(device_of(meeting, 0), sum, in, n, meeting->op == LH_MEAN, meeting->wire);
+  lh_tensor *total = &meeting->member[0]->receive;
+  lh_status status = sum(meeting, device_of(meeting, 0), total, in);
   for (size_t i = 1; i < n && status == LH_OK; i++)
-    status = lh_copy(device_of(meeting, i), &meeting->member[i]->receive, sum);
+    status = lh_copy(device_of(meeting, i), &meeting->member[i]->receive, total);
   free(in);
   return status;
 }
@@ -52,8 +61,7 @@ static lh_status combine_reduce_scatter(lh_meeting *meeting)
       slices[j] = lh_tensor_view_1d(&meeting->member[j]->send, i * elements, elements);
       in[j] = &slices[j];
     }
-    LH_TRY_GOTO(status, lh_sum_in_order(device_of(meeting, i), shard, in, n, meeting->op == LH_MEAN,
-                                        meeting->wire));
+    LH_TRY_GOTO(status, sum(meeting, device_of(meeting, i), shard, in));
   }
 done:
   free(slices);
@@ -91,6 +99,12 @@ static lh_status combine_exchange(lh_meeting *meeting)
   return LH_OK;
 }
 
+static lh_status combine_message(lh_meeting *meeting)
+{
+  return deliver(device_of(meeting, 1), &meeting->member[1]->receive, &meeting->member[0]->send,
+                 meeting->wire);
+}
+
 static lh_status combine_numbers(lh_meeting *meeting)
 {
   switch (meeting->kind) {
@@ -104,6 +118,8 @@ static lh_status combine_numbers(lh_meeting *meeting)
     return combine_broadcast(meeting);
   case LH_PAIRWISE_EXCHANGE:
     return combine_exchange(meeting);
+  case LH_POINT_TO_POINT:
+    return combine_message(meeting);
   case LH_BARRIER:
     return LH_OK;
   default:

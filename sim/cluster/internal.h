@@ -8,11 +8,17 @@
 
 typedef struct lh_meeting lh_meeting;
 
-/* One rank's part in one collective. Queued on the rank's stream, then arrived, then done. */
+/* One thing on a rank's stream: its part in a collective, a launch, or a mark that waits for another
+ * stream. Queued, then arrived (it is the head), then done. */
 struct lh_pending {
   lh_rank *rank;
-  lh_meeting *meeting;
+  lh_meeting *meeting; /* of a collective; NULL: a launch or a mark */
   size_t member, stream;
+  lh_status (*run)(void *ctx); /* of a launch */
+  void *ctx;
+  lh_pending *before; /* of a mark: what it waits for; NULL once that is done */
+  lh_pending *marks;  /* marks of other streams that wait for this one */
+  lh_pending *next_mark;
   lh_tensor send, receive; /* copies of what was handed over: views need not outlive the start */
   bool done, waited_for;
   lh_pending *next; /* on the same stream */
@@ -88,6 +94,16 @@ void lh_rank_pay(lh_rank *rank);
 
 lh_status lh_group_find(lh_cluster *cluster, const size_t *ranks, size_t n, lh_group **group);
 void lh_groups_free(lh_cluster *cluster);
+
+/* The head of its stream is done: the next one arrives, and whoever waits goes on. */
+void lh_pending_done(lh_pending *pending);
+/* Puts it on its stream; the head arrives at once. */
+void lh_pending_enqueue(lh_pending *pending);
+/* A new one on a stream of this rank, whose pending compute is paid first. NULL: no memory. */
+lh_status lh_pending_new(lh_rank *self, size_t stream, lh_pending **pending);
+/* A launch or a mark has come to the head of its stream. */
+void lh_launch_arrive(lh_pending *pending);
+void lh_mark_arrive(lh_pending *pending);
 
 /* The numbers of a meeting whose members have all arrived, into their receive tensors. */
 lh_status lh_combine(lh_meeting *meeting);

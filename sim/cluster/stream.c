@@ -10,8 +10,6 @@
 
 #include "sim/cluster/internal.h"
 
-static void arrive(lh_pending *pending);
-
 /* Until now, how long have this stream's heads waited for their last member? */
 static double late_s(const lh_stream *stream, double now_s)
 {
@@ -38,25 +36,41 @@ static void finish_meeting(lh_meeting *meeting)
   free(meeting);
 }
 
+static void arrive(lh_pending *pending);
+
+void lh_pending_done(lh_pending *pending)
+{
+  lh_rank *rank = pending->rank;
+  lh_stream *stream = &rank->stream[pending->stream];
+  lh_pending *const head = pending->next, *mark = pending->marks;
+  pending->done = true;
+  stream->head = head;
+  if (!head)
+    stream->tail = NULL;
+  if (pending->waited_for)
+    lh_gate_open(rank->gate); /* its rank may free it from here on */
+  while (mark) {
+    lh_pending *const next = mark->next_mark;
+    mark->before = NULL;
+    if (rank->stream[mark->stream].head == mark)
+      lh_mark_arrive(mark);
+    mark = next;
+  }
+  if (head && stream->head == head)
+    arrive(head);
+}
+
 static void member_done(void *arg, size_t member)
 {
   lh_meeting *meeting = arg;
   lh_pending *pending = meeting->member[member];
   lh_rank *rank = pending->rank;
-  lh_stream *stream = &rank->stream[pending->stream];
 
-  pending->done = true;
   pending->meeting = NULL;
   rank->statistics.communication_s += lh_engine_now_s(rank->cluster->engine) - meeting->launch_s;
-  stream->head = pending->next;
-  if (!stream->head)
-    stream->tail = NULL;
   if (++meeting->finished == meeting->group->n)
     finish_meeting(meeting);
-  if (pending->waited_for)
-    lh_gate_open(rank->gate);
-  if (stream->head)
-    arrive(stream->head);
+  lh_pending_done(pending);
 }
 
 /* What travels, in units that are not split: elements, or bytes where each member of a gather packs
@@ -146,7 +160,7 @@ static lh_status launch(lh_meeting *meeting)
   return lh_collective_start(cluster->engine, &collective, member_done, meeting);
 }
 
-static void arrive(lh_pending *pending)
+static void arrive_at_meeting(lh_pending *pending)
 {
   lh_meeting *meeting = pending->meeting;
   lh_cluster *cluster = pending->rank->cluster;
@@ -158,6 +172,16 @@ static void arrive(lh_pending *pending)
   lh_status status = launch(meeting);
   if (status != LH_OK)
     lh_cluster_fail(cluster, status);
+}
+
+static void arrive(lh_pending *pending)
+{
+  if (pending->meeting)
+    arrive_at_meeting(pending);
+  else if (pending->run)
+    lh_launch_arrive(pending);
+  else
+    lh_mark_arrive(pending);
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */
@@ -227,7 +251,7 @@ static lh_status join(lh_group *group, size_t stream, lh_pending *pending, const
   return LH_OK;
 }
 
-static void enqueue(lh_pending *pending)
+void lh_pending_enqueue(lh_pending *pending)
 {
   lh_stream *stream = &pending->rank->stream[pending->stream];
   if (stream->tail) {
@@ -239,17 +263,27 @@ static void enqueue(lh_pending *pending)
   arrive(pending);
 }
 
-static lh_status start(lh_rank *self, lh_group *group, size_t stream, const request *r,
-                       const lh_tensor *send, lh_tensor *receive, lh_pending **out)
+lh_status lh_pending_new(lh_rank *self, size_t stream, lh_pending **pending)
 {
-  *out = NULL;
+  *pending = NULL;
   if (stream >= LH_STREAMS)
     return lh_fail(LH_EINTERNAL, "stream %zu, allowed: 0..%d", stream, LH_STREAMS - 1);
   lh_rank_pay(self);
-  lh_pending *pending = calloc(1, sizeof *pending);
-  if (!pending)
+  *pending = calloc(1, sizeof **pending);
+  if (!*pending)
     return lh_fail(LH_ENOMEM, "no memory for a collective");
-  *pending = (lh_pending){.rank = self, .member = lh_group_position(group, self), .stream = stream};
+  (*pending)->rank = self;
+  (*pending)->stream = stream;
+  return LH_OK;
+}
+
+static lh_status start(lh_rank *self, lh_group *group, size_t stream, const request *r,
+                       const lh_tensor *send, lh_tensor *receive, lh_pending **out)
+{
+  lh_pending *pending;
+  *out = NULL;
+  LH_TRY(lh_pending_new(self, stream, &pending));
+  pending->member = lh_group_position(group, self);
   if (send)
     pending->send = *send;
   if (receive)
@@ -259,7 +293,7 @@ static lh_status start(lh_rank *self, lh_group *group, size_t stream, const requ
     free(pending);
     return status;
   }
-  enqueue(pending);
+  lh_pending_enqueue(pending);
   *out = pending;
   return self->cluster->failure;
 }
@@ -314,6 +348,18 @@ lh_status lh_exchange_start(lh_rank *self, size_t peer, size_t stream, const lh_
   lh_group *group;
   LH_TRY(lh_group_of(self, pair, 2, &group));
   return start(self, group, stream, &r, send, receive, pending);
+}
+
+/* The group is the pair in the order of the message, so that each direction has meetings of its own. */
+lh_status lh_message_start(lh_rank *self, size_t from, size_t to, size_t stream, lh_tensor *x,
+                           lh_dtype wire, lh_pending **pending)
+{
+  const request r = {.kind = LH_POINT_TO_POINT, .wire = wire, .elements = lh_tensor_elements(x)};
+  lh_group *group;
+  if (from == to)
+    return lh_fail(LH_EINTERNAL, "rank %zu sends a message to itself", from);
+  LH_TRY(lh_group_of(self, (const size_t[]){from, to}, 2, &group));
+  return start(self, group, stream, &r, x, x, pending);
 }
 
 lh_status lh_barrier_start(lh_rank *self, lh_group *group, size_t stream, lh_pending **pending)

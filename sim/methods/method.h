@@ -20,6 +20,8 @@ typedef struct lh_method {
    * method's object, for messages. NULL: nothing. */
   lh_status (*check)(const void *options, lh_json node, const lh_platform *platform,
                      const lh_workload *workload);
+  /* Micro-batches of one rank in one optimizer step, at least; NULL: the workload's. */
+  double (*micro_batches)(const void *options, const lh_workload *workload);
   /* `options` outlives the state. */
   lh_status (*create)(void *state, lh_trainer *trainer, const void *options);
   lh_status (*train)(void *state, lh_trainer *trainer);

@@ -70,7 +70,7 @@ static void add_times(cJSON *row, const lh_row_inputs *in, const totals *t)
   const lh_device_profile *device = &in->platform->device;
   const double ranks = (double)in->platform->ranks;
   add_number(row, "steps", steps);
-  add_number(row, "tokens", steps * ranks * (double)lh_workload_tokens_per_step(in->workload));
+  add_number(row, "tokens", lh_run_tokens(in->run));
   add_number(row, "wall_clock_s", t->wall_clock_s);
   add_number(row, "step_s", t->wall_clock_s / per_step);
   add_number(row, "compute_s", t->compute_s);
@@ -103,6 +103,7 @@ static void add_losses(cJSON *row, const lh_row_inputs *in)
   add_number(row, "validation_loss", validation);
   add_number(row, "validation_accuracy", accuracy);
   add_number(row, "seconds_to_target", lh_run_seconds_to_target(in->run));
+  add_number(row, "replica_spread", lh_run_replica_spread(in->run));
 }
 
 static cJSON *make_curve(const lh_run *run)

@@ -203,6 +203,12 @@ static lh_status rank_main(void *arg, lh_rank *rank)
   return status;
 }
 
+static double micro_batches(const resolved *r)
+{
+  return r->method->micro_batches ? r->method->micro_batches(r->options, &r->workload)
+                                  : (double)r->workload.micro_batches;
+}
+
 static lh_status run_cluster(const resolved *r, lh_run *run, cJSON **row, cJSON **curve)
 {
   lh_cluster *cluster;
@@ -241,7 +247,7 @@ lh_status lh_scenario_run(lh_json scenario, const lh_scenario_output *output, cJ
   lh_status status = resolve(scenario, &r);
   if (status == LH_OK) {
     r.settings.run.dump_path = output ? output->dump_path : NULL;
-    status = lh_run_open(&r.settings.run, &r.workload, r.platform->ranks, &run);
+    status = lh_run_open(&r.settings.run, &r.workload, r.platform->ranks, micro_batches(&r), &run);
   }
   if (status == LH_OK)
     status = run_cluster(&r, run, row, curve);

@@ -4,17 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const run_keys[] = {"mode",         "steps",        "tokens",
-                                       "virtual_time", "target_loss",  "evaluate_every_steps",
-                                       "seed",         "flow_model",   "compute_time",
-                                       "backend",      "collectives",  "learning_rate",
-                                       "schedule",     "warmup_steps", NULL};
+static const char *const run_keys[] = {"mode",           "steps",
+                                       "tokens",         "virtual_time",
+                                       "target_loss",    "evaluate_every_steps",
+                                       "stop_at_target", "seed",
+                                       "flow_model",     "compute_time",
+                                       "backend",        "collectives",
+                                       "learning_rate",  "schedule",
+                                       "warmup_steps",   NULL};
 
 static lh_status read_limits(lh_json run, lh_run_settings *settings)
 {
-  const bool has_other_limit = lh_json_present(lh_json_get(run, "tokens")) ||
-                               lh_json_present(lh_json_get(run, "virtual_time")) ||
-                               lh_json_present(lh_json_get(run, "target_loss"));
+  LH_TRY(lh_json_bool_or(lh_json_get(run, "stop_at_target"), true, &settings->stop_at_target));
+  const bool has_other_limit =
+      lh_json_present(lh_json_get(run, "tokens")) ||
+      lh_json_present(lh_json_get(run, "virtual_time")) ||
+      (settings->stop_at_target && lh_json_present(lh_json_get(run, "target_loss")));
   LH_TRY(lh_json_size_or(lh_json_get(run, "steps"), 1, LH_MOST_STEPS,
                          has_other_limit ? LH_MOST_STEPS : LH_DEFAULT_STEPS, &settings->steps));
   LH_TRY(lh_json_double_or(lh_json_get(run, "tokens"), 1, INFINITY, INFINITY, &settings->tokens));

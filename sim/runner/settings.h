@@ -17,8 +17,8 @@ typedef struct lh_settings {
       *backend; /* where numbers are computed: the one that computes nothing in cost mode */
 } lh_settings;
 
-/* Reads {"mode", "steps", "tokens", "virtual_time", "target_loss", "evaluate_every_steps", "seed",
- * "flow_model", "compute_time", "backend", "collectives": {"timing", "all_reduce", ...}} and checks the
+/* Reads {"mode", "steps", "tokens", "virtual_time", "target_loss", "stop_at_target",
+ * "evaluate_every_steps", "seed", "flow_model", "compute_time", "backend", "collectives": {"timing", "all_reduce", ...}} and checks the
  * members that belong to the method (learning_rate, schedule, warmup_steps) only for their place. An
  * absent object means all defaults: cost mode, 100 steps (one round with a method whose rounds are
  * longer), seed 1, ideal flows; rings for all-reduce, reduce-scatter and all-gather (whose bytes the

@@ -38,6 +38,7 @@ const char *const lh_row_columns[] = {"scenario",
                                       "validation_loss",
                                       "validation_accuracy",
                                       "seconds_to_target",
+                                      "replica_spread",
                                       "reason",
                                       NULL};
 

@@ -10,7 +10,7 @@
 typedef struct open_step {
   size_t ended;
   double *loss; /* (ranks); summed in rank order once complete, so that timing changes no bit */
-  double latest_s, validation_loss, validation_accuracy, inter_node_bytes;
+  double latest_s, tokens, validation_loss, validation_accuracy, inter_node_bytes;
 } open_step;
 
 typedef struct dump_line {
@@ -30,12 +30,18 @@ struct lh_run {
   size_t points, curve_capacity;
   dump_line *dump;
   size_t lines, dump_capacity;
+  lh_gathered *gathered; /* not yet complete */
+  struct {
+    size_t replicas;
+    double *mean, *squares; /* Welford's, by parameter */
+    size_t n;
+  } spread;
   bool diverged;
   double seconds_to_target;
 };
 
 lh_status lh_run_open(const lh_run_settings *settings, const lh_workload *workload, size_t ranks,
-                      lh_run **out)
+                      double micro_batches, lh_run **out)
 {
   lh_run *run = calloc(1, sizeof *run);
   *out = run;
@@ -45,7 +51,8 @@ lh_status lh_run_open(const lh_run_settings *settings, const lh_workload *worklo
   run->workload = workload;
   run->ranks = ranks;
   run->seconds_to_target = NAN;
-  const double tokens_per_step = (double)lh_workload_tokens_per_step(workload) * (double)ranks;
+  const double tokens_per_step = (double)lh_workload_tokens_per_step(workload) /
+                                 (double)workload->micro_batches * micro_batches * (double)ranks;
   if (isfinite(settings->tokens)) {
     const double steps = fmax(1.0, ceil(settings->tokens / tokens_per_step));
     if (steps < (double)run->settings.steps)
@@ -69,6 +76,10 @@ void lh_run_close(lh_run *run)
   free_open_steps(run);
   for (size_t i = 0; i < run->lines; i++)
     free(run->dump[i].text);
+  while (run->gathered)
+    lh_run_drop_gathered(run, run->gathered);
+  free(run->spread.mean);
+  free(run->spread.squares);
   free(run->dump);
   free(run->curve);
   free(run);
@@ -113,8 +124,11 @@ static void consider_stopping(lh_run *run, const lh_curve_point *point)
   }
   if (loss <= run->settings.target_loss && isnan(run->seconds_to_target)) {
     run->seconds_to_target = point->virtual_s;
-    stop_soon(run);
+    if (run->settings.stop_at_target)
+      stop_soon(run);
   }
+  if (point->tokens >= run->settings.tokens)
+    stop_soon(run);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -173,8 +187,7 @@ static lh_status complete_step(lh_run *run, size_t step, open_step *open)
   LH_TRY(grow((void **)&run->curve, &run->curve_capacity, run->points + 1, sizeof *run->curve));
   lh_curve_point *point = &run->curve[run->points++];
   *point = (lh_curve_point){.step = step,
-                            .tokens = (double)lh_workload_tokens_per_step(run->workload) *
-                                      (double)(run->ranks * step),
+                            .tokens = open->tokens,
                             .virtual_s = open->latest_s,
                             .train_loss = run->settings.train ? loss / (double)run->ranks : NAN,
                             .validation_loss = open->validation_loss,
@@ -194,6 +207,7 @@ lh_status lh_run_end_step(lh_run *run, const lh_step_report *report)
   open->loss[report->rank] = report->loss;
   open->latest_s = fmax(open->latest_s, report->now_s);
   open->inter_node_bytes += report->inter_node_bytes;
+  open->tokens += report->tokens;
   if (!isnan(report->validation_loss)) {
     open->validation_loss = report->validation_loss;
     open->validation_accuracy = report->validation_accuracy;
@@ -210,23 +224,30 @@ bool lh_run_dumps(const lh_run *run)
   return run->settings.dump_path != NULL;
 }
 
-lh_status lh_run_dump(lh_run *run, const lh_step_report *report, const double *parameters, size_t n,
-                      size_t offset)
+static void append_part(lh_text *text, const lh_dump_part *part)
+{
+  if (part->offset_name)
+    lh_text_append(text, ",\"%s\":%zu", part->offset_name, part->offset);
+  lh_text_append(text, ",\"%s\":[", part->name);
+  for (size_t i = 0; i < part->n; i++) {
+    const double x = part->values[i];
+    if (isfinite(x))
+      lh_text_append(text, "%s%.*g", i ? "," : "", (double)(float)x == x ? 9 : 17, x);
+    else
+      lh_text_append(text, "%snull", i ? "," : "");
+  }
+  lh_text_append(text, "]");
+}
+
+lh_status lh_run_dump(lh_run *run, const lh_step_report *report, const lh_dump_part *parts,
+                      size_t n)
 {
   lh_text text = {0};
   lh_text_append(&text, "{\"rank\":%zu,\"step\":%zu,\"virtual_time_s\":%.17g", report->rank,
                  report->step, report->now_s);
-  if (offset != SIZE_MAX)
-    lh_text_append(&text, ",\"offset\":%zu", offset);
-  lh_text_append(&text, ",\"parameters\":[");
-  for (size_t i = 0; i < n; i++) {
-    const bool is_float = (double)(float)parameters[i] == parameters[i];
-    if (isfinite(parameters[i]))
-      lh_text_append(&text, "%s%.*g", i ? "," : "", is_float ? 9 : 17, parameters[i]);
-    else
-      lh_text_append(&text, "%snull", i ? "," : "");
-  }
-  lh_text_append(&text, "],\"inter_node_bytes\":%.0f,\"intra_node_bytes\":%.0f}\n",
+  for (size_t i = 0; i < n; i++)
+    append_part(&text, &parts[i]);
+  lh_text_append(&text, ",\"inter_node_bytes\":%.0f,\"intra_node_bytes\":%.0f}\n",
                  report->inter_node_bytes, report->intra_node_bytes);
   if (text.failed)
     return lh_fail(LH_ENOMEM, "no memory for the dump");
@@ -265,6 +286,60 @@ lh_status lh_run_finish(lh_run *run)
   return status;
 }
 
+/* ---- replicas -------------------------------------------------------------------------------- */
+
+lh_status lh_run_gather(lh_run *run, size_t step, size_t replica, size_t ranks, lh_gathered **found)
+{
+  for (lh_gathered *g = run->gathered; g; g = g->next)
+    if (g->step == step && g->replica == replica) {
+      *found = g;
+      return LH_OK;
+    }
+  lh_gathered *made = calloc(1, sizeof *made);
+  const size_t n = run->workload->model->layout.elements;
+  double *values = calloc(n, sizeof *values);
+  lh_step_report *report = calloc(ranks, sizeof *report);
+  if (!made || !values || !report) {
+    free(made);
+    free(values);
+    free(report);
+    return lh_fail(LH_ENOMEM, "no memory to gather %zu parameters", n);
+  }
+  *made = (lh_gathered){
+      .step = step, .replica = replica, .values = values, .report = report, .next = run->gathered};
+  run->gathered = *found = made;
+  return LH_OK;
+}
+
+void lh_run_drop_gathered(lh_run *run, lh_gathered *gathered)
+{
+  lh_gathered **place = &run->gathered;
+  while (*place != gathered)
+    place = &(*place)->next;
+  *place = gathered->next;
+  free(gathered->values);
+  free(gathered->report);
+  free(gathered);
+}
+
+lh_status lh_run_observe(lh_run *run, const double *values, size_t n)
+{
+  if (!run->spread.mean) {
+    run->spread.mean = calloc(n, sizeof *run->spread.mean);
+    run->spread.squares = calloc(n, sizeof *run->spread.squares);
+    run->spread.n = n;
+  }
+  if (!run->spread.mean || !run->spread.squares)
+    return lh_fail(LH_ENOMEM, "no memory for the spread of %zu parameters", n);
+  const double count = (double)++run->spread.replicas;
+  for (size_t i = 0; i < n; i++) {
+    const double away = values[i] - run->spread.mean[i];
+    run->spread.mean[i] += away / count;
+    run->spread.squares[i] += away * (values[i] - run->spread.mean[i]);
+  }
+  return LH_OK;
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 size_t lh_run_steps_done(const lh_run *run)
@@ -286,4 +361,19 @@ bool lh_run_diverged(const lh_run *run)
 double lh_run_seconds_to_target(const lh_run *run)
 {
   return run->seconds_to_target;
+}
+
+double lh_run_replica_spread(const lh_run *run)
+{
+  if (!run->spread.replicas)
+    return NAN;
+  double sum = 0;
+  for (size_t i = 0; i < run->spread.n; i++)
+    sum += run->spread.squares[i];
+  return sqrt(sum / (double)run->spread.replicas / (double)run->spread.n);
+}
+
+double lh_run_tokens(const lh_run *run)
+{
+  return run->points ? run->curve[run->points - 1].tokens : 0;
 }

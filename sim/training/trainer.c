@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/training/record.h"
+
 static const lh_run_settings *settings(const lh_trainer *t)
 {
   return lh_run_settings_of(t->run);
@@ -30,20 +32,39 @@ void lh_trainer_fini(lh_trainer *t)
   free(t->gradient_views);
 }
 
+static lh_status alloc_views(lh_trainer *t)
+{
+  const size_t layers = t->model->layout.layers;
+  t->parameter_views = calloc(layers, sizeof *t->parameter_views);
+  t->gradient_views = calloc(layers, sizeof *t->gradient_views);
+  if (!t->parameter_views || !t->gradient_views)
+    return lh_fail(LH_ENOMEM, "no memory for %zu layers", layers);
+  return LH_OK;
+}
+
 lh_status lh_trainer_use_flat(lh_trainer *t)
 {
-  const lh_layout *layout = &t->model->layout;
-  t->parameter_views = calloc(layout->layers, sizeof *t->parameter_views);
-  t->gradient_views = calloc(layout->layers, sizeof *t->gradient_views);
-  if (!t->parameter_views || !t->gradient_views)
-    return lh_fail(LH_ENOMEM, "no memory for %zu layers", layout->layers);
-  LH_TRY(
-      lh_tensor_alloc_1d(t->device, &t->parameters, "parameters", layout->dtype, layout->elements));
-  LH_TRY(
-      lh_tensor_alloc_1d(t->device, &t->gradients, "gradients", layout->dtype, layout->elements));
+  return lh_trainer_use_flat_as(t, t->model->layout.dtype, t->model->layout.elements);
+}
+
+lh_status lh_trainer_use_flat_as(lh_trainer *t, lh_dtype dtype, size_t elements)
+{
+  LH_TRY(alloc_views(t));
+  LH_TRY(lh_tensor_alloc_1d(t->device, &t->parameters, "parameters", dtype, elements));
+  LH_TRY(lh_tensor_alloc_1d(t->device, &t->gradients, "gradients", dtype, elements));
   lh_model_layer_views(t->model, &t->parameters, t->parameter_views);
   lh_model_layer_views(t->model, &t->gradients, t->gradient_views);
   return lh_model_start(t->model, t->parameter_views, settings(t)->seed);
+}
+
+lh_status lh_trainer_use_pieces(lh_trainer *t, const lh_piece *pieces, size_t n, size_t replica,
+                                size_t ranks)
+{
+  t->share.piece = pieces;
+  t->share.pieces = n;
+  t->share.replica = replica;
+  t->share.ranks = ranks;
+  return alloc_views(t);
 }
 
 bool lh_trainer_next_step(lh_trainer *t)
@@ -51,8 +72,10 @@ bool lh_trainer_next_step(lh_trainer *t)
   /* Ranks that end a step at the same time must all have said so before one of them goes on. */
   if (isfinite(settings(t)->target_loss))
     lh_rank_settle(t->rank);
-  if (!lh_run_begin_step(t->run, t->step + 1, lh_peek_now_s(t->rank)))
+  if (!lh_run_begin_step(t->run, t->step + 1, lh_peek_now_s(t->rank))) {
+    lh_record_end(t);
     return false;
+  }
   t->step++;
   t->loss = (lh_loss){0};
   lh_rank_begin_step(t->rank, t->step);
@@ -69,7 +92,7 @@ static void charge_given_time(lh_trainer *t)
                        w->micro_batch_time_s[lh_rank_index(t->rank) % w->micro_batch_times]);
 }
 
-static lh_status add_micro_batch(lh_trainer *t, double scale, const struct lh_layer_hooks *hooks)
+lh_status lh_trainer_micro_batch(lh_trainer *t, double scale, const struct lh_layer_hooks *hooks)
 {
   LH_TRY(lh_workload_fill(t->workload, settings(t)->seed, lh_rank_index(t->rank),
                           lh_world_size(t->rank), t->micro_batches_done++, &t->batch));
@@ -83,86 +106,21 @@ lh_status lh_trainer_gradient(lh_trainer *t, const struct lh_layer_hooks *hooks)
   const size_t n = t->workload->micro_batches;
   LH_TRY(lh_fill(t->device, &t->gradients, 0.0));
   for (size_t i = 0; i < n; i++)
-    LH_TRY(add_micro_batch(t, 1.0 / (double)n, i + 1 == n ? hooks : NULL));
+    LH_TRY(lh_trainer_micro_batch(t, 1.0 / (double)n, i + 1 == n ? hooks : NULL));
   return LH_OK;
-}
-
-/* ---- records --------------------------------------------------------------------------------- */
-
-static bool evaluation_is_due(const lh_trainer *t)
-{
-  const size_t every = settings(t)->evaluate_every_steps;
-  if (lh_rank_index(t->rank) != 0 || !settings(t)->train || !t->workload->data)
-    return false;
-  return (every && t->step % every == 0) || lh_run_is_last_step(t->run, t->step);
-}
-
-static lh_status evaluate(lh_trainer *t, const lh_tensor *flat, lh_step_report *report)
-{
-  lh_tensor *views = calloc(t->model->layout.layers, sizeof *views);
-  if (!views)
-    return lh_fail(LH_ENOMEM, "no memory for %zu layers", t->model->layout.layers);
-  lh_model_layer_views(t->model, flat, views);
-  lh_loss total = {0};
-  lh_status status = LH_OK;
-  for (size_t i = 0; i < t->workload->validation_batches; i++) {
-    bool end = false;
-    LH_TRY_GOTO(status, lh_data_fill_validation(t->workload->data, i, &t->batch, &end));
-    if (end)
-      break;
-    LH_TRY_GOTO(status, lh_model_evaluate(t->model, t->device, views, &t->batch, &total));
-  }
-  if (total.count) {
-    report->validation_loss = total.loss_sum / (double)total.count;
-    report->validation_accuracy = (double)total.correct / (double)total.count;
-  }
-done:
-  free(views);
-  return status;
-}
-
-static lh_status dump(lh_trainer *t, const lh_step_report *report)
-{
-  /* Where nothing is computed there is nothing to show but bytes and time. */
-  const size_t n = lh_device_computes(t->device) ? lh_tensor_elements(&t->parameters) : 0;
-  double *values = calloc(n + 1, sizeof *values);
-  if (!values)
-    return lh_fail(LH_ENOMEM, "no memory to dump %zu parameters", n);
-  lh_status status = n ? lh_tensor_get(&t->parameters, values, n) : LH_OK;
-  if (status == LH_OK)
-    status = lh_run_dump(t->run, report, values, n, SIZE_MAX);
-  free(values);
-  return status;
-}
-
-lh_status lh_trainer_end_step(lh_trainer *t, const lh_tensor *evaluated)
-{
-  const lh_rank_statistics statistics = lh_rank_statistics_of(t->rank);
-  lh_step_report report = {.rank = lh_rank_index(t->rank),
-                           .step = t->step,
-                           .now_s = lh_peek_now_s(t->rank),
-                           .loss = t->loss.count ? t->loss.loss_sum / (double)t->loss.count : NAN,
-                           .validation_loss = NAN,
-                           .validation_accuracy = NAN,
-                           .inter_node_bytes = statistics.inter_node_bytes,
-                           .intra_node_bytes = statistics.intra_node_bytes};
-  if (evaluation_is_due(t)) {
-    lh_device_pause_charging(t->device);
-    lh_status status = evaluate(t, evaluated ? evaluated : &t->parameters, &report);
-    lh_device_resume_charging(t->device);
-    LH_TRY(status);
-  }
-  if (lh_run_dumps(t->run))
-    LH_TRY(dump(t, &report));
-  return lh_run_end_step(t->run, &report);
 }
 
 /* ---- the inner optimizer --------------------------------------------------------------------- */
 
 lh_status lh_inner_init(lh_inner *inner, const lh_trainer *t, const lh_inner_options *options)
 {
+  return lh_inner_init_for(inner, &t->parameters, options);
+}
+
+lh_status lh_inner_init_for(lh_inner *inner, const lh_tensor *like, const lh_inner_options *options)
+{
   inner->options = *options;
-  return lh_optimizer_init(&inner->optimizer, &options->optimizer, &t->parameters);
+  return lh_optimizer_init(&inner->optimizer, &options->optimizer, like);
 }
 
 void lh_inner_fini(lh_inner *inner)
@@ -179,6 +137,12 @@ double lh_inner_learning_rate(const lh_inner *inner, const lh_trainer *t)
 lh_status lh_inner_step(lh_inner *inner, lh_trainer *t)
 {
   LH_TRY(lh_clip_norm(t->device, &t->gradients, inner->options.clip_norm));
-  return lh_optimizer_step(&inner->optimizer, t->device, &t->parameters, &t->gradients,
+  return lh_inner_step_on(inner, t, &t->parameters, &t->gradients);
+}
+
+lh_status lh_inner_step_on(lh_inner *inner, lh_trainer *t, lh_tensor *parameters,
+                           const lh_tensor *gradients)
+{
+  return lh_optimizer_step(&inner->optimizer, t->device, parameters, gradients,
                            lh_inner_learning_rate(inner, t));
 }

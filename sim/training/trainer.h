@@ -17,6 +17,13 @@
 #include "sim/training/optimizer.h"
 #include "sim/training/run.h"
 
+/* Part of the model that a rank holds: `values` is a view without padding, elements offset .. of the
+ * model's flat order. */
+typedef struct lh_piece {
+  lh_tensor values;
+  size_t offset;
+} lh_piece;
+
 typedef struct lh_trainer {
   lh_rank *rank;
   lh_device *device;
@@ -29,6 +36,12 @@ typedef struct lh_trainer {
   size_t micro_batches_done;                   /* number of the next micro-batch of this rank */
   lh_loss loss;                                /* of the step in progress */
   lh_batch batch;
+  lh_piece master; /* shown in dumps beside the parameters; values.dims 0: none. The method's. */
+  struct {         /* where several ranks hold a replica together */
+    const lh_piece *piece;
+    size_t pieces, replica, ranks; /* ranks that hold it */
+  } share;
+  bool finished;
 } lh_trainer;
 
 /* `run` and `workload` are borrowed. Where the workload gives the time of a micro-batch, nothing else
@@ -39,17 +52,32 @@ void lh_trainer_fini(lh_trainer *t);
 /* Allocates flat parameters, started as the model or the seed says (equal on every rank), and
  * gradients. 8 B/param in f32. */
 lh_status lh_trainer_use_flat(lh_trainer *t);
+/* The same in another dtype, and padded: `elements` is at least the model's. The views are of the
+ * model's own. */
+lh_status lh_trainer_use_flat_as(lh_trainer *t, lh_dtype dtype, size_t elements);
+
+/* For methods that shard: no flat tensors. The arrays of views are made, their entries are the method's
+ * to set in its hooks: a model reads them where it uses them. `pieces` (borrowed) are what this rank
+ * holds of copy number `replica`, of which `ranks` ranks together hold every element once. Dumps show
+ * one piece with its offset; of several, the whole replica. */
+lh_status lh_trainer_use_pieces(lh_trainer *t, const lh_piece *pieces, size_t n, size_t replica,
+                                size_t ranks);
+/* Sets the pieces to the starting values. Free of virtual time and of device memory. */
+lh_status lh_trainer_start_pieces(lh_trainer *t);
 
 /* Begins the next optimizer step; false when the run is over (steps, tokens, virtual time or target
  * loss reached). All ranks stop after the same step. */
 bool lh_trainer_next_step(lh_trainer *t);
+
+/* One micro-batch: adds its gradient, times `scale`, to what the gradient views show, and its loss. */
+lh_status lh_trainer_micro_batch(lh_trainer *t, double scale, const struct lh_layer_hooks *hooks);
 
 /* Zeroes the gradients and adds the mean gradient of this step's micro-batches; `hooks` (may be NULL)
  * are called during the last micro-batch only: before it, a gradient is not complete. */
 lh_status lh_trainer_gradient(lh_trainer *t, const struct lh_layer_hooks *hooks);
 
 /* Ends the step: loss, bytes and dump are recorded; when an evaluation is due, rank 0 looks at
- * `evaluated` (flat; NULL: the parameters). All of it is free of virtual time. */
+ * `evaluated` (flat; NULL: the parameters; ignored with pieces). All of it is free of virtual time. */
 lh_status lh_trainer_end_step(lh_trainer *t, const lh_tensor *evaluated);
 
 /* ---- the inner optimizer: what local methods and data-parallel ones do alike ------------------- */
@@ -85,10 +113,16 @@ typedef struct lh_inner {
 } lh_inner;
 
 lh_status lh_inner_init(lh_inner *inner, const lh_trainer *t, const lh_inner_options *options);
+/* State for another tensor than t->parameters. */
+lh_status lh_inner_init_for(lh_inner *inner, const lh_tensor *like,
+                            const lh_inner_options *options);
 void lh_inner_fini(lh_inner *inner);
 /* Learning rate of the trainer's present step. */
 double lh_inner_learning_rate(const lh_inner *inner, const lh_trainer *t);
 /* Clips t->gradients and steps t->parameters along them. */
 lh_status lh_inner_step(lh_inner *inner, lh_trainer *t);
+/* Steps `parameters` along `gradients`; clips nothing. */
+lh_status lh_inner_step_on(lh_inner *inner, lh_trainer *t, lh_tensor *parameters,
+                           const lh_tensor *gradients);
 
 #endif

@@ -12,7 +12,7 @@ COLUMNS = """scenario method platform nodes ranks workload seed mode flow_model 
 status steps tokens wall_clock_s step_s compute_s exposed_communication_s hidden_communication_s
 straggler_wait_s utilisation inter_node_bytes_per_step intra_node_bytes_per_step
 inter_node_bytes_per_step_max peak_memory_bytes energy_joule price_usd final_loss best_loss
-validation_loss validation_accuracy seconds_to_target""".split()
+validation_loss validation_accuracy seconds_to_target replica_spread""".split()
 
 SCENARIO = {
     "platform": THIN,

@@ -38,6 +38,13 @@ class Limits(unittest.TestCase):
                 self.assertEqual(row["steps"], 6, f"{ranks} {method}")  # 32 / 4^5 = 0.031, 32 / 4^6 = 0.0078
                 self.assertLessEqual(row["final_loss"], 0.04)
 
+    def test_the_target_may_be_noted_only(self):
+        """32 / 4^5 = 0.031 is seen in step 6, that ends at 6 s; the run goes on to its 10 steps."""
+        row, _ = run(1, {"name": "ddp"}, {"target_loss": 0.04, "steps": 10, "stop_at_target": False})
+        self.assertEqual((row["steps"], row["seconds_to_target"]), (10, 6))
+        row, _ = run(1, {"name": "ddp"}, {"target_loss": 0.04, "stop_at_target": False})
+        self.assertEqual(row["steps"], 100)  # a loss that stops nothing is no limit: the default
+
     def test_the_first_limit_counts(self):
         for limits, steps in ({"steps": 4, "virtual_time": "100s", "target_loss": 1e-9}, 4), ({"steps": 50, "virtual_time": "2.5s"}, 3), ({"steps": 50, "target_loss": 40}, 1):
             self.assertEqual(run(1, {"name": "ddp"}, limits)[0]["steps"], steps, limits)

@@ -144,6 +144,67 @@ static lh_status moves(void *arg, lh_rank *rank)
   return LH_OK;
 }
 
+/* Three addends whose sum loses its last bit when every partial sum is rounded to bf16, and keeps it when
+ * only the result is: 256 + 1 + 1 = 258, but bf16(256 + 1) is 256. */
+static lh_status rounded_once(void *arg, lh_rank *rank)
+{
+  (void)arg;
+  const double own = lh_rank_index(rank) ? 1 : 256;
+  lh_tensor x = tensor(rank, 3, (double[]){own, own, own}), part = tensor(rank, 1, (double[]){0});
+  lh_pending *pending;
+  LH_TRY(lh_reduce_scatter_start(rank, lh_world(rank), 0, &x, &part, LH_SUM_ROUNDED_ONCE, LH_BF16,
+                                 &pending));
+  LH_TRY(lh_wait(rank, &pending));
+  expect(&part, (double[]){258}, 1, "reduce-scatter, rounded once");
+  LH_TRY(lh_reduce_scatter_start(rank, lh_world(rank), 0, &x, &part, LH_SUM, LH_BF16, &pending));
+  LH_TRY(lh_wait(rank, &pending));
+  expect(&part, (double[]){256}, 1, "reduce-scatter, rounded on its way");
+  LH_TRY(lh_all_reduce(rank, lh_world(rank), &x, LH_SUM_ROUNDED_ONCE, LH_BF16));
+  expect(&x, (double[]){258, 258, 258}, 3, "all-reduce, rounded once");
+  lh_tensor_free(&x);
+  lh_tensor_free(&part);
+  return LH_OK;
+}
+
+/* Rank 0 sends two to rank 2, and receives one from it on the same stream; rank 1 is not asked. */
+static lh_status messages(void *arg, lh_rank *rank)
+{
+  (void)arg;
+  const size_t i = lh_rank_index(rank);
+  if (i == 1)
+    return LH_OK;
+  lh_tensor x = tensor(rank, 1, (double[]){i ? 0 : 1.0 / 3}),
+            y = tensor(rank, 1, (double[]){5 + i});
+  lh_tensor z = tensor(rank, 1, (double[]){(double)i});
+  lh_pending *first, *second, *back;
+  LH_TRY(lh_message_start(rank, 0, 2, 0, &x, LH_BF16, &first));
+  LH_TRY(lh_message_start(rank, 0, 2, 0, &y, LH_F32, &second));
+  LH_TRY(lh_message_start(rank, 2, 0, 0, &z, LH_F32, &back));
+  LH_TRY(lh_wait(rank, &first));
+  CHECK_NEAR(lh_now_s(rank), 2 * LINK_S + 2 / BYTES_PER_S, 1e-9, "one message of 2 bytes");
+  LH_TRY(lh_wait(rank, &second));
+  LH_TRY(lh_wait(rank, &back));
+  expect(&x, (double[]){i ? (double)bf16((float)(1.0 / 3)) : (double)(float)(1.0 / 3)}, 1, "first");
+  expect(&y, (double[]){5}, 1, "second");
+  expect(&z, (double[]){2}, 1, "back");
+  CHECK_NEAR(lh_rank_statistics_of(rank).inter_node_bytes, i ? 4 : 6, 1e-9, "bytes of rank %zu", i);
+  lh_tensor_free(&x);
+  lh_tensor_free(&y);
+  lh_tensor_free(&z);
+  return LH_OK;
+}
+
+static lh_status to_itself(void *arg, lh_rank *rank)
+{
+  (void)arg;
+  lh_tensor x = tensor(rank, 1, (double[]){1});
+  lh_pending *pending;
+  const size_t i = lh_rank_index(rank);
+  const lh_status status = lh_message_start(rank, i, i, 0, &x, LH_F32, &pending);
+  lh_tensor_free(&x);
+  return status;
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* Two collectives on one stream run one after the other; beside them the rank computes. */
@@ -186,6 +247,86 @@ static lh_status two_streams(void *arg, lh_rank *rank)
   CHECK_NEAR(lh_now_s(rank), ring_s(RANKS, 24000), 1e-9, "two streams");
   lh_tensor_free(&a);
   lh_tensor_free(&b);
+  return LH_OK;
+}
+
+struct doubling {
+  lh_tensor *x;
+  double takes_s;
+};
+
+static lh_status double_it(void *ctx)
+{
+  const struct doubling *d = ctx;
+  lh_device_charge_s(d->x->device, d->takes_s);
+  return lh_scale(d->x->device, d->x, 2);
+}
+
+/* sum, doubled on the stream, summed again: the rank computes through all of it, and only the stream's
+ * time counts. Numbers show the order. */
+static lh_status launches(void *arg, lh_rank *rank)
+{
+  (void)arg;
+  lh_tensor x = tensor(rank, 3, (double[]){1, 2, 3});
+  struct doubling twice = {.x = &x, .takes_s = 0.5};
+  lh_pending *first, *launch, *last;
+  const double one_s = ring_s(RANKS, 12);
+  LH_TRY(lh_all_reduce_start(rank, lh_world(rank), 0, &x, LH_SUM, LH_F32, &first));
+  LH_TRY(lh_launch_start(rank, 0, double_it, &twice, &launch));
+  LH_TRY(lh_all_reduce_start(rank, lh_world(rank), 0, &x, LH_SUM, LH_F32, &last));
+  lh_device_charge_s(lh_rank_device(rank), 0.25);
+  CHECK(lh_is_done(rank, first) && !lh_is_done(rank, launch), "the launch is busy at 0.25 s");
+  LH_TRY(lh_wait(rank, &launch));
+  CHECK_NEAR(lh_now_s(rank), one_s + 0.5, 1e-9, "after the launch");
+  LH_TRY(lh_wait(rank, &first));
+  LH_TRY(lh_wait(rank, &last));
+  CHECK_NEAR(lh_now_s(rank), 2 * one_s + 0.5, 1e-9, "after all");
+  expect(&x, (double[]){18, 36, 54}, 3, "((1 * 3) * 2) * 3");
+  const lh_rank_statistics s = lh_rank_statistics_of(rank);
+  CHECK_NEAR(s.compute_s, 0.25, 1e-12, "compute is the rank's own");
+  CHECK_NEAR(s.communication_s, 2 * one_s, 1e-9, "communication");
+  CHECK_NEAR(s.exposed_communication_s, 2 * one_s + 0.25, 1e-9, "exposed");
+  lh_tensor_free(&x);
+  return LH_OK;
+}
+
+static lh_status fails(void *ctx)
+{
+  (void)ctx;
+  return lh_fail(LH_EDIVERGED, "in a launch");
+}
+
+static lh_status failing_launch(void *arg, lh_rank *rank)
+{
+  (void)arg;
+  lh_pending *pending;
+  LH_TRY(lh_launch_start(rank, 1, fails, NULL, &pending));
+  return lh_wait(rank, &pending);
+}
+
+/* Stream 1 must wait for stream 0: the all-reduce of y reads what the one of x made, and both together
+ * take the sum of their times. A second mark on a finished one holds nothing back. */
+static lh_status streams_in_order(void *arg, lh_rank *rank)
+{
+  (void)arg;
+  lh_tensor x = tensor(rank, 3, (double[]){1, 2, 3});
+  lh_pending *first, *second, *third;
+  const double one_s = ring_s(RANKS, 12);
+  LH_TRY(lh_all_reduce_start(rank, lh_world(rank), 0, &x, LH_SUM, LH_F32, &first));
+  LH_TRY(lh_stream_after(rank, 1, first));
+  LH_TRY(lh_stream_after(rank, 2, first));
+  LH_TRY(lh_all_reduce_start(rank, lh_world(rank), 1, &x, LH_SUM, LH_F32, &second));
+  CHECK(lh_now_s(rank) == 0, "nothing blocks");
+  LH_TRY(lh_wait(rank, &second));
+  CHECK_NEAR(lh_now_s(rank), 2 * one_s, 1e-9, "one after the other");
+  expect(&x, (double[]){9, 18, 27}, 3, "the second sums what the first has summed");
+  LH_TRY(lh_stream_after(rank, 1, first));
+  LH_TRY(lh_stream_after(rank, 1, NULL));
+  LH_TRY(lh_all_reduce_start(rank, lh_world(rank), 1, &x, LH_SUM, LH_F32, &third));
+  LH_TRY(lh_wait(rank, &third));
+  CHECK_NEAR(lh_now_s(rank), 3 * one_s, 1e-9, "the third at once");
+  LH_TRY(lh_wait(rank, &first));
+  lh_tensor_free(&x);
   return LH_OK;
 }
 
@@ -268,6 +409,12 @@ int main(void)
 {
   in_child("sums", RANKS, 1, sums, LH_OK, NULL);
   in_child("moves", RANKS, 1, moves, LH_OK, NULL);
+  in_child("rounded once", RANKS, 1, rounded_once, LH_OK, NULL);
+  in_child("messages", RANKS, 1, messages, LH_OK, NULL);
+  in_child("a message to itself", RANKS, 1, to_itself, LH_EINTERNAL, "sends a message to itself");
+  in_child("launches", RANKS, 1, launches, LH_OK, NULL);
+  in_child("a launch that fails", RANKS, 1, failing_launch, LH_EDIVERGED, "in a launch");
+  in_child("streams in order", RANKS, 1, streams_in_order, LH_OK, NULL);
   in_child("overlap", RANKS, 1, overlap, LH_OK, NULL);
   in_child("two streams", RANKS, 1, two_streams, LH_OK, NULL);
   in_child("stragglers", RANKS, 1, stragglers, LH_OK, NULL);
