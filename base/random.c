@@ -1,6 +1,8 @@
 #include "base/random.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define GOLDEN_GAMMA 0x9e3779b97f4a7c15u
 
@@ -51,6 +53,69 @@ void lh_draw_permutation(uint64_t seed, lh_purpose purpose, uint64_t step, size_
     out[i] = out[j];
     out[j] = kept;
   }
+}
+
+/* ---- sets of rows ---------------------------------------------------------------------------- */
+
+static uint64_t middle_of_three(uint64_t a, uint64_t b, uint64_t c)
+{
+  const uint64_t low = a < b ? a : b, high = a < b ? b : a;
+  return c < low ? low : c > high ? high : c;
+}
+
+/* The value that would stand at place k (from 0) of the sorted x; reorders x (Hoare's selection). */
+static uint64_t kth_smallest(uint64_t *x, size_t n, size_t k)
+{
+  size_t low = 0, high = n - 1;
+  while (low < high) {
+    const uint64_t pivot = middle_of_three(x[low], x[low + (high - low) / 2], x[high]);
+    size_t i = low, j = high;
+    for (;;) {
+      while (x[i] < pivot)
+        i++;
+      while (x[j] > pivot)
+        j--;
+      if (i >= j)
+        break;
+      const uint64_t kept = x[i];
+      x[i++] = x[j];
+      x[j--] = kept;
+    }
+    /* all before i are at most the pivot, all after j at least it */
+    if (i == j && x[i] == pivot && k == i)
+      return pivot;
+    if (k <= j)
+      high = j;
+    else
+      low = j + 1;
+  }
+  return x[low];
+}
+
+bool lh_draw_row_set(uint64_t seed, uint64_t step, size_t n, size_t k, int32_t *rows)
+{
+  if (k == 0)
+    return true;
+  uint64_t *score = malloc(2 * n * sizeof *score);
+  if (!score)
+    return false;
+  const uint64_t key = lh_mix64(seed);
+  for (size_t i = 0; i < n; i++)
+    score[i] = lh_mix64(key ^ lh_mix64((step << 32) | i));
+  uint64_t *sorted = score + n;
+  memcpy(sorted, score, n * sizeof *score);
+  const uint64_t last = kth_smallest(sorted, n, k - 1);
+  size_t smaller = 0;
+  for (size_t i = 0; i < n; i++)
+    smaller += score[i] < last;
+  size_t equals = k - smaller, taken = 0; /* the lowest rows among equals */
+  for (size_t i = 0; i < n && taken < k; i++)
+    if (score[i] < last || (score[i] == last && equals > 0)) {
+      equals -= score[i] == last;
+      rows[taken++] = (int32_t)i;
+    }
+  free(score);
+  return true;
 }
 
 /* ---- the same as a GSL generator ------------------------------------------------------------- */

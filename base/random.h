@@ -9,6 +9,7 @@
 #define LH_BASE_RANDOM_H
 
 #include <gsl/gsl_rng.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,11 @@ double lh_draw_normal(uint64_t seed, lh_purpose purpose, uint64_t step, uint64_t
 
 /* Fisher-Yates: fills out (n) with a permutation of 0..n-1, a function of (seed, purpose, step). */
 void lh_draw_permutation(uint64_t seed, lh_purpose purpose, uint64_t step, size_t n, size_t *out);
+
+/* The k of n rows that all ranks share in a step: row i scores mix(mix(seed) ^ mix((step << 32) | i)),
+ * the k smallest scores are taken, ties to the lower row, written in ascending order. k <= n <= 2^31 - 1.
+ * False: no memory (8 n bytes, twice, for the length of the call). flexdemo, "Random rows". */
+bool lh_draw_row_set(uint64_t seed, uint64_t step, size_t n, size_t k, int32_t *rows);
 
 /* A GSL generator whose whole sequence is a function of the keys, for GSL's distributions. Its
  * state is a splitmix64 counter, so seeding is free. Caller frees with gsl_rng_free. NULL: no

@@ -124,6 +124,12 @@ typedef struct lh_operations {
                                 size_t messages, lh_merge merge, const lh_tensor *index,
                                 const lh_tensor *value);
 
+  lh_status (*gather_rows)(lh_device *dev, lh_tensor *y, const lh_tensor *x, const lh_tensor *rows);
+  lh_status (*scatter_rows)(lh_device *dev, lh_tensor *y, const lh_tensor *x,
+                            const lh_tensor *rows);
+  lh_status (*zero_rows)(lh_device *dev, lh_tensor *x, size_t row_elements, const lh_tensor *rows);
+  lh_status (*draw_rows)(lh_device *dev, lh_tensor *rows, size_t n, uint64_t seed, uint64_t step);
+
   lh_status (*round_to_wire)(lh_device *dev, lh_tensor *x, lh_dtype wire);
   lh_status (*sum_in_order)(lh_device *dev, lh_tensor *out, const lh_tensor *const *in, size_t n,
                             bool mean, lh_dtype wire);

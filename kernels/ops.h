@@ -193,6 +193,18 @@ lh_status lh_dct_merge_decode(lh_device *dev, lh_tensor *y, const lh_chunking *c
                               size_t messages, lh_merge merge, const lh_tensor *index,
                               const lh_tensor *value);
 
+/* Rows of a tensor by number: x is read as rows of elements(y) / k numbers each, one after another; `rows`
+ * (k) I32, each below the number of rows, else LH_EINTERNAL. elementwise: bytes of the list, and of the
+ * rows that are read and written; not of the whole tensor.
+ * gather: y[q] = x[rows[q]]. scatter: y[rows[q]] = x[q], in ascending q; other rows of y stay.
+ * zero: x[rows[q]] = 0, rows of row_elements numbers. */
+lh_status lh_gather_rows(lh_device *dev, lh_tensor *y, const lh_tensor *x, const lh_tensor *rows);
+lh_status lh_scatter_rows(lh_device *dev, lh_tensor *y, const lh_tensor *x, const lh_tensor *rows);
+lh_status lh_zero_rows(lh_device *dev, lh_tensor *x, size_t row_elements, const lh_tensor *rows);
+/* rows (k) I32 = the k of n rows that lh_draw_row_set draws from (seed, step). top-k: 1 flop and 4 bytes
+ * per score, and the list. */
+lh_status lh_draw_rows(lh_device *dev, lh_tensor *rows, size_t n, uint64_t seed, uint64_t step);
+
 /* ---- what a collective does to numbers ------------------------------------------------------- */
 
 /* Rounds to the wire dtype and back, in place (bf16, f16: to nearest even; f32, f64: nothing; bit:

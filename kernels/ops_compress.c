@@ -50,6 +50,61 @@ lh_status lh_dct_merge_decode(lh_device *dev, lh_tensor *y, const lh_chunking *c
   return LH_COMPUTE(dev, y, dct_merge_decode, dev, y, chunking, k, messages, merge, index, value);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static lh_status expect_rows(const char *operation, const lh_device *dev, const lh_tensor *whole,
+                             size_t row_elements, const lh_tensor *rows)
+{
+  LH_TRY(lh_expect_i32(dev, operation, rows, lh_tensor_elements(rows)));
+  LH_EXPECT(row_elements > 0 && lh_tensor_elements(whole) % row_elements == 0,
+            "%s: %zu elements in rows of %zu", operation, lh_tensor_elements(whole), row_elements);
+  return LH_OK;
+}
+
+/* Part of a tensor and the whole that it comes from or goes to; both checked. */
+static lh_status expect_part(const char *operation, const lh_device *dev, const lh_tensor *whole,
+                             const lh_tensor *part, const lh_tensor *rows)
+{
+  const size_t k = lh_tensor_elements(rows), n = lh_tensor_elements(part);
+  LH_TRY(lh_expect_reals(dev, operation, LH_TENSORS(whole, part)));
+  LH_EXPECT(k > 0 && n % k == 0, "%s: %zu elements for %zu rows", operation, n, k);
+  return expect_rows(operation, dev, whole, n / k, rows);
+}
+
+lh_status lh_gather_rows(lh_device *dev, lh_tensor *y, const lh_tensor *x, const lh_tensor *rows)
+{
+  LH_TRY(expect_part("gather rows", dev, x, y, rows));
+  lh_charge(dev, LH_OPERATION_ELEMENTWISE, y->dtype, 0.0, lh_sum_bytes(LH_TENSORS(y, y, rows)));
+  return LH_COMPUTE(dev, y, gather_rows, dev, y, x, rows);
+}
+
+lh_status lh_scatter_rows(lh_device *dev, lh_tensor *y, const lh_tensor *x, const lh_tensor *rows)
+{
+  LH_TRY(expect_part("scatter rows", dev, y, x, rows));
+  lh_charge(dev, LH_OPERATION_ELEMENTWISE, x->dtype, 0.0, lh_sum_bytes(LH_TENSORS(x, x, rows)));
+  return LH_COMPUTE(dev, y, scatter_rows, dev, y, x, rows);
+}
+
+lh_status lh_zero_rows(lh_device *dev, lh_tensor *x, size_t row_elements, const lh_tensor *rows)
+{
+  LH_TRY(lh_expect_reals(dev, "zero rows", LH_TENSORS(x)));
+  LH_TRY(expect_rows("zero rows", dev, x, row_elements, rows));
+  const size_t zeros = row_elements * lh_tensor_elements(rows);
+  lh_charge(dev, LH_OPERATION_ELEMENTWISE, x->dtype, 0.0,
+            (double)lh_dtype_bytes(x->dtype, zeros) + lh_sum_bytes(LH_TENSORS(rows)));
+  return LH_COMPUTE(dev, x, zero_rows, dev, x, row_elements, rows);
+}
+
+lh_status lh_draw_rows(lh_device *dev, lh_tensor *rows, size_t n, uint64_t seed, uint64_t step)
+{
+  const size_t k = lh_tensor_elements(rows);
+  LH_TRY(lh_expect_i32(dev, "draw rows", rows, k));
+  LH_EXPECT(k <= n && n <= INT32_MAX, "draw rows: %zu of %zu", k, n);
+  lh_charge(dev, LH_OPERATION_TOP_K, LH_F32, (double)n,
+            (double)lh_dtype_bytes(LH_F32, n) + lh_sum_bytes(LH_TENSORS(rows)));
+  return LH_COMPUTE(dev, rows, draw_rows, dev, rows, n, seed, step);
+}
+
 /* ---- what a collective does to numbers ------------------------------------------------------- */
 
 static lh_status expect_wire(const char *operation, lh_dtype wire)

@@ -15,7 +15,7 @@
   X(matrix, v)                                                                                     \
   X(norm, v)                                                                                       \
   X(activation, v)                                                                                 \
-  X(attention, v) X(token, v) X(elementwise, v) X(optimizer, v) X(dct, v) X(wire, v)
+  X(attention, v) X(token, v) X(elementwise, v) X(optimizer, v) X(dct, v) X(rows, v) X(wire, v)
 #define DECLARE(file, v) void lh_cpu_##file##_##v(lh_operations *ops);
 #define CALL(file, v) lh_cpu_##file##_##v(ops);
 

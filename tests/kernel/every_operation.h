@@ -19,6 +19,7 @@ struct every {
   guarded lse;                        /* (n * heads) */
   guarded table, logits;              /* (words,c), (n,words) */
   guarded tokens;
+  guarded rows; /* as many as the weight has */
   guarded value, index;
   lh_chunking chunking;
   lh_loss loss;
@@ -53,6 +54,7 @@ static inline void every_init(struct every *e, lh_device *dev, lh_dtype dtype)
   for (int32_t i = 0; i < EVERY_ROWS; i++)
     tokens[i] = i * 7 % EVERY_WORDS;
   e->tokens = tokens_new(dev, tokens, n);
+  e->rows = tokens_new(dev, tokens, c);
   REQUIRE_OK(lh_chunking_init(dev, &e->chunking, &e->x.t, 64));
   const size_t entries = e->chunking.blocks * EVERY_K;
   e->value = guarded_1d(dev, dtype, entries);
@@ -65,7 +67,7 @@ static inline void every_fini(struct every *e)
 {
   for (size_t i = 0; i < EVERY_REALS; i++)
     lh_tensor_free(&EVERY_REAL(e)[i]->whole);
-  FREE(&e->tokens, &e->index);
+  FREE(&e->tokens, &e->rows, &e->index);
   lh_chunking_fini(&e->chunking);
 }
 
@@ -152,10 +154,18 @@ static inline lh_status every_call(struct every *e, size_t i)
     return lh_sum_in_order(dev, u, in, 3, true, LH_F16);
   case 35:
     return lh_quadratic(dev, u, x, y, z, 0.3, &e->sum);
+  case 36:
+    return lh_draw_rows(dev, &e->rows.t, EVERY_ROWS, 42, 3);
+  case 37:
+    return lh_gather_rows(dev, &e->dweight.t, x, &e->rows.t); /* as many rows as the weight has */
+  case 38:
+    return lh_scatter_rows(dev, y, &e->weight.t, &e->rows.t);
+  case 39:
+    return lh_zero_rows(dev, z, EVERY_WIDTH, &e->rows.t);
   default:
     return LH_EINVAL;
   }
 }
-enum { EVERY_OPERATIONS = 36 };
+enum { EVERY_OPERATIONS = 40 };
 
 #endif

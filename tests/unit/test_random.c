@@ -76,6 +76,42 @@ static void permutations(void)
   CHECK(p[0] == 97, "nothing to permute, yet something was written");
 }
 
+/* The flexdemo page's rows; then against sorting by definition, and every row k/n of the time. */
+static void row_sets(void)
+{
+  static const int32_t page[3][2] = {{0, 4}, {4, 5}, {1, 6}};
+  int32_t rows[97];
+  for (uint64_t step = 1; step <= 3; step++) {
+    CHECK(lh_draw_row_set(42, step, 8, 2, rows), "no memory");
+    CHECK(rows[0] == page[step - 1][0] && rows[1] == page[step - 1][1], "step %d: {%d, %d}",
+          (int)step, rows[0], rows[1]);
+  }
+  size_t seen[97] = {0};
+  const size_t times = 4000;
+  for (size_t step = 0; step < times; step++) {
+    const size_t n = 1 + step % 97, k = step % (n + 1);
+    CHECK(lh_draw_row_set(7, step, n, k, rows), "no memory");
+    size_t place = 0;
+    for (size_t i = 0; i < n; i++) {
+      const uint64_t own = lh_mix64(lh_mix64(7) ^ lh_mix64((step << 32) | i));
+      size_t rank = 0; /* how many come before this row */
+      for (size_t j = 0; j < n; j++) {
+        const uint64_t other = lh_mix64(lh_mix64(7) ^ lh_mix64((step << 32) | j));
+        rank += other < own || (other == own && j < i);
+      }
+      if (rank < k)
+        CHECK(rows[place++] == (int32_t)i, "step %zu, n %zu, k %zu: row %zu", step, n, k, i);
+    }
+    CHECK(place == k, "step %zu: %zu rows, not %zu", step, place, k);
+    CHECK(lh_draw_row_set(11, step, 97, 10, rows), "no memory");
+    for (size_t q = 0; q < 10; q++)
+      seen[rows[q]]++;
+  }
+  const double share = 10.0 / 97, deviation = sqrt((double)times * share * (1 - share));
+  for (size_t i = 0; i < 97; i++)
+    CHECK_NEAR(seen[i], (double)times * share, 5 * deviation, "row %zu is drawn", i);
+}
+
 static void generator(void)
 {
   gsl_rng *a = lh_rng_new(3, LH_PURPOSE_LATENCY, 1, 2);
@@ -100,6 +136,7 @@ int main(void)
   composition();
   moments();
   permutations();
+  row_sets();
   generator();
   return check_report("random");
 }
