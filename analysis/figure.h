@@ -27,7 +27,8 @@ typedef struct lh_figure {
   char *name; /* of the files: NAME.svg, NAME.png, NAME.gp, NAME.dat */
   char *title, *x_label, *y_label;
   bool log_x, log_y;
-  bool x_is_rate; /* x in bit/s: its tics are written "100 Mbps" */
+  bool x_is_rate;  /* x in bit/s: its tics are written "100 Mbps" */
+  bool x_is_count; /* x may be large: its tics are written "400.0k", and there are few of them */
   size_t styles;
   char **style; /* (styles) legend entries */
   size_t *look; /* (styles) colour, dash and mark of each */

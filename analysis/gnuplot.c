@@ -144,6 +144,14 @@ static const char *rate_text(char *buffer, size_t size, double rate)
   return buffer;
 }
 
+/* About four tics, at one, two or five times a power of ten, so that long labels do not meet. */
+static void write_count_tics(const struct sheet *s, lh_text *out)
+{
+  const double raw = (s->high_x - s->low_x) / 4, power = pow(10, floor(log10(raw)));
+  const double factor = raw / power < 2 ? 2 : raw / power < 5 ? 5 : 10;
+  lh_text_append(out, "set xtics %.9g\nset format x '%%.1s%%c'\n", factor * power);
+}
+
 /* Few distinct x values, such as node counts, are marked as they are; powers of ten elsewhere. */
 static void write_x_tics(const lh_figure *figure, lh_text *out)
 {
@@ -224,7 +232,10 @@ static void write_page(const lh_figure *figure, const struct sheet *s, const cha
   lh_text_append(out, " at screen 0.5,%.6f center font 'DejaVu Sans,14'\n",
                  1 - 0.5 * TITLE_HEIGHT / s->height);
   write_axes(figure, s, out);
-  write_x_tics(figure, out);
+  if (figure->x_is_count)
+    write_count_tics(s, out);
+  else
+    write_x_tics(figure, out);
   for (size_t i = 0, block = 0; i < figure->panels; block += figure->panel[i++].n) {
     write_panel(figure, s, i, block, out);
     if (i == 0)

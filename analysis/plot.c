@@ -13,15 +13,23 @@
 /* One kind of picture. */
 struct kind {
   const char *name, *title, *x_label, *y_label;
-  const char *x_column; /* of scenarios.csv; NULL: curves */
-  bool log_x, log_y, x_is_rate;
+  const char *x_column; /* of scenarios.csv; NULL: a curve over curve_column of curves.csv */
+  const char *curve_column;
+  bool log_x, log_y, x_is_rate, x_is_count;
 };
 
 static const struct kind kinds[] = {
     {.name = "loss",
      .title = "loss against virtual time",
      .x_label = "virtual time (s)",
-     .y_label = "training loss"},
+     .y_label = "training loss",
+     .curve_column = "virtual_s"},
+    {.name = "loss-tokens",
+     .title = "loss against tokens",
+     .x_label = "tokens, all ranks",
+     .y_label = "training loss",
+     .curve_column = "tokens",
+     .x_is_count = true},
     {.name = "step-time",
      .title = "predicted time per step against nodes",
      .x_label = "nodes",
@@ -150,14 +158,15 @@ static bool add_curve(struct drawing *d, size_t row)
 {
   const lh_frame *curves = &d->outcome->curves;
   const char *scenario = lh_outcome_text(d->outcome, row, "scenario");
-  const size_t name = lh_frame_column(curves, "scenario"), x = lh_frame_column(curves, "virtual_s");
+  const size_t name = lh_frame_column(curves, "scenario"),
+               x = lh_frame_column(curves, d->kind->curve_column);
   const size_t y = lh_frame_column(curves, d->validation ? "validation_loss" : "train_loss");
   lh_series *series = NULL;
   for (size_t i = 0; i < curves->rows; i++) {
     if (strcmp(lh_frame_text(curves, i, name), scenario) != 0)
       continue;
     const double at = lh_frame_number(curves, i, x), loss = lh_frame_number(curves, i, y);
-    if (!drawable(d->kind, at, loss) || (d->figure.log_x && at <= 0))
+    if (!drawable(d->kind, at, loss) || ((d->figure.log_x || d->kind->x_is_count) && at <= 0))
       continue;
     if (!series && !(series = series_of(d, row)))
       return false;
@@ -192,6 +201,8 @@ static bool has_validation(const struct drawing *d)
 /* When one method takes 20 times as long as another, a linear axis shows one of them as a wall. */
 static bool wants_log_time(const struct drawing *d)
 {
+  if (!d->kind->curve_column || strcmp(d->kind->curve_column, "virtual_s") != 0)
+    return false;
   double shortest = INFINITY, longest = 0;
   for (size_t row = 0; row < d->outcome->rows.rows; row++) {
     const double end = lh_outcome_number(d->outcome, row, "wall_clock_s");
@@ -222,9 +233,10 @@ static lh_status fill_figure(struct drawing *d, const char *group)
   d->figure.title = lh_string_format("%s: %s", group, kind->title);
   d->figure.x_label = lh_string_copy(kind->x_label);
   d->figure.y_label = lh_string_copy(d->validation ? "validation loss" : kind->y_label);
-  d->figure.log_x = kind->log_x || (!kind->x_column && wants_log_time(d));
+  d->figure.log_x = kind->log_x || wants_log_time(d);
   d->figure.log_y = kind->log_y;
   d->figure.x_is_rate = kind->x_is_rate;
+  d->figure.x_is_count = kind->x_is_count;
   for (size_t row = 0; row < d->outcome->rows.rows; row++) {
     const size_t rank = rank_of_method(d->outcome, row);
     d->figure.kept = rank >= d->figure.kept ? rank + 1 : d->figure.kept;

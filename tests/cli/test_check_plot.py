@@ -112,7 +112,8 @@ class Plot(WithResults):
     def test_pictures(self):
         paths = self.good("plot", self.results()).split()
         names = sorted(os.path.basename(p) for p in paths)
-        self.assertEqual(names, sorted(f"{n}.{e}" for n in ("loss-gpt", "step-time-gpt",
+        self.assertEqual(names, sorted(f"{n}.{e}" for n in ("loss-gpt", "loss-tokens-gpt",
+                                                            "step-time-gpt",
                                                             "step-bandwidth-gpt")
                                        for e in ("svg", "png")))
         for path in paths:
@@ -138,6 +139,23 @@ class Plot(WithResults):
         self.assertIn("100 Mbps", bandwidth)
         self.assertIn("64 nodes", bandwidth)
         self.assertIn("virtual time (s)", self.read("e/plots/loss-gpt.svg").decode())
+        self.assertIn("tokens, all ranks", self.read("e/plots/loss-tokens-gpt.svg").decode())
+
+    def test_curves_over_tokens(self):
+        """Both methods end at the same tokens, and large counts have a prefix."""
+        folder = self.results()
+        curves = self.read("e/results/curves.csv").decode().splitlines()
+        cells = [line.split(",") for line in curves[1:]]
+        self.write("e/results/curves.csv", "\n".join([curves[0]] + [
+            ",".join([c[0], c[1], str(50000 * int(c[2])), *c[3:]]) for c in cells]) + "\n")
+        self.good("plot", folder)
+        data = self.read("e/plots/loss-tokens-gpt.dat").decode()
+        ends = [b.split("\n")[-1].split()[0] for b in data.strip().split("\n\n\n")]
+        self.assertEqual(ends, ["1450000", "1450000"])
+        text = "".join(xml.etree.ElementTree.fromstring(
+            self.read("e/plots/loss-tokens-gpt.svg")).itertext())
+        self.assertIn("500.0k", text)
+        self.assertIn("1.0M", text)
 
     def test_a_method_has_one_colour(self):
         """In a picture where it comes second as in one where it comes third."""
