@@ -162,11 +162,16 @@ lh_status lh_outer_step(lh_device *device, const lh_outer_options *options, lh_t
   return lh_sgd(device, theta, config.momentum > 0 ? buffer : NULL, delta, &config);
 }
 
+double lh_clip_factor(double sum_squares, double limit)
+{
+  return fmin(1.0, limit / (sqrt(sum_squares) + 1e-6));
+}
+
 lh_status lh_clip_norm(lh_device *device, lh_tensor *x, double limit)
 {
   if (limit <= 0)
     return LH_OK;
   double sum;
   LH_TRY(lh_sum_squares(device, x, &sum));
-  return lh_scale(device, x, fmin(1.0, limit / (sqrt(sum) + 1e-6)));
+  return lh_scale(device, x, lh_clip_factor(sum, limit));
 }

@@ -60,5 +60,7 @@ lh_status lh_outer_step(lh_device *device, const lh_outer_options *options, lh_t
 /* Scales x so that its norm is at most limit: by min(1, limit / (norm + 1e-6)), as torch does. limit 0:
  * nothing. */
 lh_status lh_clip_norm(lh_device *device, lh_tensor *x, double limit);
+/* That factor, from the sum of squares. */
+double lh_clip_factor(double sum_squares, double limit);
 
 #endif

@@ -12,6 +12,8 @@
 #ifndef LH_SIM_TRAINER_H
 #define LH_SIM_TRAINER_H
 
+#include <math.h>
+
 #include "models/workload.h"
 #include "sim/cluster/cluster.h"
 #include "sim/training/optimizer.h"

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from longhaul import predict, star
 
 STEPS = 50
-GPT = {"model": {"kind": "gpt", "depth": 2, "width": 8, "heads": 2, "context": 8}, "sequence_tokens": 8,
+GPT = {"model": {"kind": "gpt", "depth": 2, "width": 8, "heads": 2, "context": 8, "vocabulary": 32}, "sequence_tokens": 8,
        "micro_batch_sequences": 2, "data": {"kind": "synthetic", "states": 16}}
 ADAMW = {"name": "adamw", "learning_rate": 1e-3}
 SGD = {"name": "sgd", "learning_rate": 1e-3}
@@ -16,6 +16,8 @@ SGD = {"name": "sgd", "learning_rate": 1e-3}
 EQUAL = [
     {"name": "ddp", "optimizer": ADAMW},
     {"name": "ddp", "optimizer": ADAMW, "gradient_wire": "bf16", "clip_norm": 0.5},
+    {"name": "fsdp", "optimizer": ADAMW},
+    {"name": "hsdp", "optimizer": ADAMW, "clip_norm": 0.5},
     {"name": "local-sgd", "inner_steps": 10, "optimizer": SGD},  # 50 steps end with an average
     {"name": "diloco", "inner_steps": 10, "optimizer": ADAMW},
     {"name": "demo", "chunk": 8, "top_k": 2, "optimizer": SGD},
