@@ -3,7 +3,11 @@
  * Gradients are averaged over all ranks in buckets of consecutive parameter tensors, from the last
  * layer backwards: a bucket is closed when its size reaches the limit, the first bucket is small. As
  * soon as a bucket's gradients are complete it is multiplied by 1/W and its all-reduce (sum) starts;
- * the optimizer steps when all are done.
+ * the optimizer steps when all are done. `clip_order: before-average` clips each rank's own gradient first,
+ * so that all buckets start after the backward pass.
+ *
+ * With another replicator than "full" each parameter tensor is exchanged after the backward pass; the
+ * merged update takes the gradient's place.
  *
  * Source: PyTorch's DistributedDataParallel as described in hsdp-adamw, section 3.
  * Differs: steady state from the first step on (PyTorch's first iteration has one bucket).
@@ -12,9 +16,14 @@
 #include <stdlib.h>
 
 #include "sim/methods/method.h"
+#include "sim/replicators/replicator.h"
+
+enum { CLIP_AFTER_AVERAGE, CLIP_BEFORE_AVERAGE };
 
 struct ddp_options {
   lh_inner_options inner;
+  lh_replication_options replication;
+  size_t clip_order;
   double bucket_bytes, first_bucket_bytes;
   lh_dtype gradient_wire;
 };
@@ -31,6 +40,8 @@ struct ddp {
   lh_inner inner;
   size_t buckets, started;
   struct bucket *bucket; /* in the order in which they are started */
+  lh_replicator replicator;
+  lh_tensor *tensors; /* gradients by parameter tensor: views */
 };
 
 /* ---- buckets --------------------------------------------------------------------------------- */
@@ -88,6 +99,38 @@ static lh_status wait_for_buckets(struct ddp *ddp)
   return LH_OK;
 }
 
+/* ---- another replicator ---------------------------------------------------------------------- */
+
+static bool is_full(const struct ddp *ddp)
+{
+  return ddp->options->replication.replicator.kind == LH_REPLICATOR_FULL;
+}
+
+static lh_status make_replicator(struct ddp *ddp)
+{
+  const lh_trainer *t = ddp->trainer;
+  const lh_layout *layout = &t->model->layout;
+  ddp->tensors = calloc(layout->parameters, sizeof *ddp->tensors);
+  if (!ddp->tensors)
+    return lh_fail(LH_ENOMEM, "ddp: no memory for %zu tensors", layout->parameters);
+  for (size_t i = 0; i < layout->parameters; i++)
+    ddp->tensors[i] = lh_tensor_view(&t->gradients, parameter_start(layout, i),
+                                     layout->parameter[i].dims, layout->parameter[i].shape);
+  ddp->replicator = (lh_replicator){
+      .options = &ddp->options->replication, .rank = t->rank, .group = lh_world(t->rank)};
+  return lh_replicator_init(&ddp->replicator, ddp->tensors, layout->parameters);
+}
+
+static lh_status exchange_tensors(struct ddp *ddp)
+{
+  const lh_trainer *t = ddp->trainer;
+  for (size_t i = 0; i < t->model->layout.parameters; i++) {
+    LH_TRY(lh_replicator_begin(&ddp->replicator, i, &ddp->tensors[i], 1.0, t->step));
+    LH_TRY(lh_replicator_end(&ddp->replicator, i, &ddp->tensors[i]));
+  }
+  return LH_OK;
+}
+
 /* ---- the method ------------------------------------------------------------------------------ */
 
 static lh_status ddp_create(void *state, lh_trainer *t, const void *options)
@@ -97,17 +140,32 @@ static lh_status ddp_create(void *state, lh_trainer *t, const void *options)
   ddp->trainer = t;
   LH_TRY(lh_trainer_use_flat(t));
   LH_TRY(lh_inner_init(&ddp->inner, t, &ddp->options->inner));
-  return make_buckets(ddp);
+  return is_full(ddp) ? make_buckets(ddp) : make_replicator(ddp);
+}
+
+/* The step's gradient, exchanged. */
+static lh_status gradient(struct ddp *ddp)
+{
+  lh_trainer *t = ddp->trainer;
+  const struct lh_layer_hooks hooks = {.gradient_ready = on_gradient_ready, .ctx = ddp};
+  const bool clips_first = ddp->options->clip_order == CLIP_BEFORE_AVERAGE;
+  LH_TRY(lh_trainer_gradient(t, is_full(ddp) && !clips_first ? &hooks : NULL));
+  if (clips_first)
+    LH_TRY(lh_clip_norm(t->device, &t->gradients, ddp->options->inner.clip_norm));
+  if (!is_full(ddp))
+    return exchange_tensors(ddp);
+  LH_TRY(on_gradient_ready(ddp, 0)); /* all that the hooks have not started */
+  return wait_for_buckets(ddp);
 }
 
 static lh_status ddp_train(void *state, lh_trainer *t)
 {
   struct ddp *ddp = state;
-  const struct lh_layer_hooks hooks = {.gradient_ready = on_gradient_ready, .ctx = ddp};
   while (lh_trainer_next_step(t)) {
-    LH_TRY(lh_trainer_gradient(t, &hooks));
-    LH_TRY(wait_for_buckets(ddp));
-    LH_TRY(lh_inner_step(&ddp->inner, t));
+    LH_TRY(gradient(ddp));
+    if (ddp->options->clip_order == CLIP_AFTER_AVERAGE)
+      LH_TRY(lh_clip_norm(t->device, &t->gradients, ddp->options->inner.clip_norm));
+    LH_TRY(lh_inner_step_on(&ddp->inner, t, &t->parameters, &t->gradients));
     LH_TRY(lh_trainer_end_step(t, NULL));
   }
   return LH_OK;
@@ -117,14 +175,29 @@ static void ddp_destroy(void *state)
 {
   struct ddp *ddp = state;
   lh_inner_fini(&ddp->inner);
+  lh_replicator_fini(&ddp->replicator);
+  free(ddp->tensors);
   free(ddp->bucket);
 }
 
+static lh_status check(const void *options, lh_json node, const lh_platform *platform,
+                       const lh_workload *workload)
+{
+  (void)platform;
+  (void)workload;
+  return lh_replication_check(&((const struct ddp_options *)options)->replication, node);
+}
+
 #define O(field) offsetof(struct ddp_options, field)
+static const char *const clip_orders[] = {"after-average", "before-average", NULL};
 static const char *const wires[] = {"f32", "bf16", "f16", NULL};
 /* clang-format off */
 static const lh_option ddp_option_table[] = {
     LH_INNER_OPTIONS(struct ddp_options, inner, "{\"name\": \"adamw\"}"),
+    LH_REPLICATION_OPTIONS(struct ddp_options, replication, "{\"name\": \"full\"}"),
+    {.name = "clip_order", .type = LH_OPTION_CHOICE, .offset = O(clip_order),
+     .fallback = "\"after-average\"", .choices = clip_orders,
+     .help = "clip the mean gradient, or each rank's own before it is averaged"},
     {.name = "bucket", .type = LH_OPTION_QUANTITY, .offset = O(bucket_bytes),
      .fallback = "\"25MiB\"", .unit = LH_UNIT_BYTES,
      .help = "a bucket is closed when it reaches this size"},
@@ -143,11 +216,15 @@ const lh_method lh_method_ddp = {
     .options = ddp_option_table,
     .options_size = sizeof(struct ddp_options),
     .state_size = sizeof(struct ddp),
+    .check = check,
     .create = ddp_create,
     .train = ddp_train,
     .destroy = ddp_destroy,
     .state_formula =
-        "16 B/param with AdamW: parameters 4, gradients 4, m and v 8 (buckets are views)",
-    .wire_formula = "2 (W-1)/W * g * P per step, g bytes of gradient_wire, P parameters, W ranks",
+        "16 B/param with AdamW: parameters 4, gradients 4, m and v 8 (buckets are views; "
+        "+ 4 with a replicator that keeps a residual)",
+    .wire_formula =
+        "2 (W-1)/W * g * P per step, g bytes of gradient_wire, P parameters, W ranks; or "
+        "what its replicator sends (flexdemo)",
     .state_bytes_per_parameter = 8,
 };

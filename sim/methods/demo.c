@@ -21,11 +21,15 @@
 enum { APPLY_SIGN, APPLY_IDENTITY };
 enum { OVERLAP_NONE, OVERLAP_PIPELINED };
 
+static const char *const wire_formats[] = {"i64-f32", "i32-f32", "narrow-f32", "narrow-1bit", NULL};
+static const lh_demo_wire wires[] = {
+    {8, LH_F32, false}, {4, LH_F32, false}, {0, LH_F32, false}, {0, LH_BIT, true}};
+
 struct demo_options {
   lh_inner_options inner;
   lh_demo_options replicator;
   double decay;
-  size_t apply, overlap;
+  size_t apply, overlap, wire_format;
   bool learning_rate_in_momentum;
 };
 
@@ -50,8 +54,8 @@ static lh_status make_piece(struct demo *d, const lh_parameter *parameter, struc
   piece->parameters = lh_tensor_view(&t->parameters, start, parameter->dims, parameter->shape);
   piece->gradients = lh_tensor_view(&t->gradients, start, parameter->dims, parameter->shape);
   piece->momentum = lh_tensor_view(&d->momentum, start, parameter->dims, parameter->shape);
-  return lh_demo_turn_init(&piece->turn, &d->options->replicator, t->rank, lh_world(t->rank),
-                           &piece->momentum);
+  return lh_demo_turn_init(&piece->turn, &d->options->replicator, wires[d->options->wire_format],
+                           t->rank, lh_world(t->rank), &piece->momentum);
 }
 
 static lh_status create(void *state, lh_trainer *t, const void *options)
@@ -164,6 +168,9 @@ static const char *const overlaps[] = {"none", "pipelined", NULL};
 static const lh_option option_table[] = {
     LH_INNER_OPTIONS(struct demo_options, inner, "{\"name\": \"sgd\"}"),
     LH_DEMO_OPTIONS(struct demo_options, replicator),
+    {.name = "wire_format", .type = LH_OPTION_CHOICE, .offset = O(wire_format),
+     .fallback = "\"i64-f32\"", .choices = wire_formats,
+     .help = "index and value types on the wire"},
     {.name = "decay", .type = LH_OPTION_DOUBLE, .offset = O(decay), .fallback = "0.999", .low = 0,
      .high = 1, .open_high = true, .help = "decay of the momentum (beta)"},
     {.name = "apply", .type = LH_OPTION_CHOICE, .offset = O(apply), .fallback = "\"sign\"",

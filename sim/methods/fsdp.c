@@ -57,24 +57,12 @@ static void destroy(void *state)
   lh_units_fini(&fsdp->units);
 }
 
-#define O(field) offsetof(struct fsdp_options, field)
-static const char *const wires[] = {"f32", "bf16", "f16", NULL};
 /* clang-format off */
 static const lh_option option_table[] = {
     LH_INNER_OPTIONS(struct fsdp_options, inner, "{\"name\": \"adamw\"}"),
-    {.name = "reshard_after_forward", .type = LH_OPTION_BOOL, .offset = O(reshard_after_forward),
-     .fallback = "true", .help = "free a unit after its forward, gather it again for its backward"},
-    {.name = "reshard_root", .type = LH_OPTION_BOOL, .offset = O(reshard_root),
-     .fallback = "false", .help = "the same for the unit of embedding and head"},
-    {.name = "prefetch_units", .type = LH_OPTION_SIZE, .offset = O(prefetch_units),
-     .fallback = "1", .low = 0, .high = INFINITY, .help = "gathers ahead of the unit in use"},
-    {.name = "parameter_wire", .type = LH_OPTION_DTYPE, .offset = O(parameter_wire),
-     .fallback = "\"bf16\"", .choices = wires, .help = "dtype of gathered parameters"},
-    {.name = "gradient_wire", .type = LH_OPTION_DTYPE, .offset = O(gradient_wire),
-     .fallback = "\"bf16\"", .choices = wires, .help = "dtype in which gradients are reduced"},
+    LH_SHARDING_OPTIONS(struct fsdp_options),
     {0}};
 /* clang-format on */
-#undef O
 
 const lh_method lh_method_fsdp = {
     .name = "fsdp",

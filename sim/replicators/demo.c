@@ -1,13 +1,11 @@
 #include "sim/replicators/demo.h"
 
 const char *const lh_demo_merges[] = {"contributors", "sum-over-n", NULL};
-const char *const lh_demo_wire_formats[] = {"i64-f32", "i32-f32", "narrow-f32", "narrow-1bit",
-                                            NULL};
 
-lh_status lh_demo_turn_init(lh_demo_turn *turn, const lh_demo_options *options, lh_rank *rank,
-                            lh_group *group, const lh_tensor *like)
+lh_status lh_demo_turn_init(lh_demo_turn *turn, const lh_demo_options *options, lh_demo_wire wire,
+                            lh_rank *rank, lh_group *group, const lh_tensor *like)
 {
-  *turn = (lh_demo_turn){.options = options, .rank = rank, .group = group};
+  *turn = (lh_demo_turn){.options = options, .wire = wire, .rank = rank, .group = group};
   LH_TRY(lh_chunking_init(lh_rank_device(rank), &turn->chunking, like, options->chunk));
   turn->k = options->top_k < turn->chunking.block_elements ? options->top_k
                                                            : turn->chunking.block_elements;
@@ -43,11 +41,13 @@ static lh_status alloc_buffers(lh_demo_turn *turn, lh_dtype value_dtype)
 static lh_dtype index_wire(const lh_demo_turn *turn)
 {
   const size_t coefficients = turn->chunking.block_elements;
-  switch (turn->options->wire_format) {
-  case LH_DEMO_I64_F32:
+  switch (turn->wire.index_bytes) {
+  case 8:
     return LH_I64;
-  case LH_DEMO_I32_F32:
+  case 4:
     return LH_I32;
+  case 2:
+    return LH_I16;
   default:
     return coefficients <= 256 ? LH_U8 : coefficients <= 65536 ? LH_I16 : LH_I32;
   }
@@ -66,15 +66,12 @@ static lh_status take_off(lh_demo_turn *turn, lh_tensor *m, lh_tensor *scratch)
 static lh_status start_gathers(lh_demo_turn *turn)
 {
   lh_device *device = lh_rank_device(turn->rank);
-  lh_dtype wire = turn->value.dtype;
-  if (turn->options->wire_format == LH_DEMO_NARROW_1BIT) {
+  if (turn->wire.signs || turn->wire.value == LH_BIT)
     LH_TRY(lh_sign(device, &turn->value, &turn->value));
-    wire = LH_BIT;
-  }
   LH_TRY(lh_all_gather_start(turn->rank, turn->group, 0, &turn->index, &turn->all_index,
                              index_wire(turn), &turn->index_pending));
-  return lh_all_gather_start(turn->rank, turn->group, 0, &turn->value, &turn->all_value, wire,
-                             &turn->value_pending);
+  return lh_all_gather_start(turn->rank, turn->group, 0, &turn->value, &turn->all_value,
+                             turn->wire.value, &turn->value_pending);
 }
 
 lh_status lh_demo_begin(lh_demo_turn *turn, lh_tensor *m, lh_tensor *scratch)

@@ -8,7 +8,7 @@
  *     u <- decode(merge of all messages)               mean over the contributors of a coefficient
  *
  * Shapes:  m, u are one parameter tensor: 1-D, or 2-D and transformed in two dimensions.
- * Wire:    (index bytes + value bytes) * blocks * k per rank, in two all-gathers; wire formats below.
+ * Wire:    (index bytes + value bytes) * blocks * k per rank, in two all-gathers.
  * Memory:  the transform's bases, own message and all received ones: 12 N rho bytes per element for
  *          N ranks and kept fraction rho, counted while a tensor is in turn.
  * Source:  Peng, Quesnelle, Kingma 2024, arXiv:2411.19870; page demo, sections A to F.
@@ -16,22 +16,27 @@
 #ifndef LH_SIM_REPLICATORS_DEMO_H
 #define LH_SIM_REPLICATORS_DEMO_H
 
+#include <math.h>
+
 #include "kernels/ops.h"
 #include "sim/cluster/cluster.h"
 #include "sim/training/options.h"
-
-/* index and value on the wire: 8+4, 4+4, narrow+4 bytes, narrow + 1 bit (the sign) */
-enum { LH_DEMO_I64_F32, LH_DEMO_I32_F32, LH_DEMO_NARROW_F32, LH_DEMO_NARROW_1BIT };
 
 typedef struct lh_demo_options {
   size_t chunk, top_k;
   size_t merge; /* lh_merge */
   double subtract;
-  size_t wire_format;
 } lh_demo_options;
 
+/* How a message travels. */
+typedef struct lh_demo_wire {
+  size_t index_bytes; /* 2, 4, 8; 0: as few as a chunk needs */
+  lh_dtype value;     /* LH_BIT: the sign */
+  bool signs;         /* values are replaced by their sign, whatever the wire */
+} lh_demo_wire;
+
 /* The rows of an option table for an lh_demo_options member `field` of struct `owner`. */
-extern const char *const lh_demo_merges[], *const lh_demo_wire_formats[];
+extern const char *const lh_demo_merges[];
 #define LH_DEMO_OPTIONS(owner, field)                                                              \
   {.name = "chunk",                                                                                \
    .type = LH_OPTION_SIZE,                                                                         \
@@ -53,22 +58,16 @@ extern const char *const lh_demo_merges[], *const lh_demo_wire_formats[];
        .fallback = "\"contributors\"",                                                             \
        .choices = lh_demo_merges,                                                                  \
        .help = "mean over the ranks that sent a coefficient, or over all"},                        \
-      {.name = "subtract",                                                                         \
-       .type = LH_OPTION_DOUBLE,                                                                   \
-       .offset = offsetof(owner, field.subtract),                                                  \
-       .fallback = "1.0",                                                                          \
-       .low = 0,                                                                                   \
-       .high = 1,                                                                                  \
-       .help = "share of the sent part taken off the momentum"},                                   \
   {                                                                                                \
-    .name = "wire_format", .type = LH_OPTION_CHOICE, .offset = offsetof(owner, field.wire_format), \
-    .fallback = "\"i64-f32\"", .choices = lh_demo_wire_formats,                                    \
-    .help = "index and value types on the wire"                                                    \
+    .name = "subtract", .type = LH_OPTION_DOUBLE, .offset = offsetof(owner, field.subtract),       \
+    .fallback = "1.0", .low = 0, .high = 1,                                                        \
+    .help = "share of the sent part taken off the momentum"                                        \
   }
 
 /* One tensor's turn. */
 typedef struct lh_demo_turn {
   const lh_demo_options *options;
+  lh_demo_wire wire;
   lh_rank *rank;
   lh_group *group;
   lh_chunking chunking;
@@ -80,8 +79,8 @@ typedef struct lh_demo_turn {
 
 /* For tensors shaped like `like`. Buffers are allocated by begin and released by end. Free with
  * lh_demo_turn_fini, also after a failure. */
-lh_status lh_demo_turn_init(lh_demo_turn *turn, const lh_demo_options *options, lh_rank *rank,
-                            lh_group *group, const lh_tensor *like);
+lh_status lh_demo_turn_init(lh_demo_turn *turn, const lh_demo_options *options, lh_demo_wire wire,
+                            lh_rank *rank, lh_group *group, const lh_tensor *like);
 void lh_demo_turn_fini(lh_demo_turn *turn);
 
 /* Encodes m, takes what is sent off it and starts the two all-gathers. `scratch` is shaped like m. */

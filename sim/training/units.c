@@ -4,6 +4,8 @@
 
 enum { GATHER_STREAM, SCATTER_STREAM, AVERAGE_STREAM };
 
+const char *const lh_shard_wires[] = {"f32", "bf16", "f16", NULL};
+
 /* What the wire says, except that a model in double stays in double. */
 static lh_dtype storage(const lh_units *units, lh_dtype wire)
 {
@@ -80,11 +82,15 @@ static lh_status alloc_shards(lh_units *units)
   }
   LH_TRY(lh_tensor_alloc_1d(t->device, &units->parameters, "parameters", dtype, sum));
   LH_TRY(lh_tensor_alloc_1d(t->device, &units->gradients, "gradients", dtype, sum));
+  units->shard_gradients = calloc(units->n, sizeof *units->shard_gradients);
+  if (!units->shard_gradients)
+    return lh_fail(LH_ENOMEM, "no memory for %zu units", units->n);
   sum = 0;
   for (size_t u = 0; u < units->n; u++) {
     lh_shard_unit *unit = &units->unit[u];
+    unit->gradients = &units->shard_gradients[u];
     unit->parameters = lh_tensor_view_1d(&units->parameters, sum, unit->shard_elements);
-    unit->gradients = lh_tensor_view_1d(&units->gradients, sum, unit->shard_elements);
+    *unit->gradients = lh_tensor_view_1d(&units->gradients, sum, unit->shard_elements);
     sum += unit->shard_elements;
   }
   return LH_OK;
@@ -149,6 +155,7 @@ void lh_units_fini(lh_units *units)
   }
   lh_tensor_free(&units->parameters);
   lh_tensor_free(&units->gradients);
+  free(units->shard_gradients);
   free(units->unit);
   free(units->unit_of);
   free(units->backward_order);
@@ -287,7 +294,7 @@ static lh_status start_reduction(lh_units *units, lh_shard_unit *unit)
   if (units->accumulates)
     LH_TRY(lh_tensor_alloc_1d(units->trainer->device, &unit->incoming, "incoming gradients",
                               storage(units, units->options.gradient_wire), unit->shard_elements));
-  lh_tensor *shard = units->accumulates ? &unit->incoming : &unit->gradients;
+  lh_tensor *shard = units->accumulates ? &unit->incoming : unit->gradients;
   LH_TRY(start_scatter(units, unit, shard));
   return start_average(units, unit, shard);
 }
@@ -310,7 +317,7 @@ static lh_status finish_reductions(lh_units *units)
     lh_shard_unit *unit = &units->unit[units->backward_order[i]];
     LH_TRY(lh_wait(t->rank, &unit->average));
     if (units->accumulates)
-      LH_TRY(lh_add(t->device, &unit->gradients, &unit->gradients, &unit->incoming));
+      LH_TRY(lh_add(t->device, unit->gradients, unit->gradients, &unit->incoming));
     lh_tensor_free(&unit->incoming);
   }
   return LH_OK;
@@ -343,9 +350,9 @@ lh_status lh_units_gradient(lh_units *units)
 
 lh_status lh_units_reduce(lh_units *units, lh_shard_unit *unit)
 {
-  LH_TRY(start_scatter(units, unit, &unit->gradients));
+  LH_TRY(start_scatter(units, unit, unit->gradients));
   LH_TRY(finish_scatter(units));
-  return scale_after(units, &unit->gradients);
+  return scale_after(units, unit->gradients);
 }
 
 /* ---- clipping -------------------------------------------------------------------------------- */

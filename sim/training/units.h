@@ -32,11 +32,43 @@ typedef struct lh_units_options {
   double factor_before, factor_after; /* on gradients, before and after they are summed */
 } lh_units_options;
 
+/* Rows of a method's option table for members of these names in its struct `owner`. */
+extern const char *const lh_shard_wires[];
+#define LH_SHARDING_OPTIONS(owner)                                                                 \
+  {.name = "parameter_wire",                                                                       \
+   .type = LH_OPTION_DTYPE,                                                                        \
+   .offset = offsetof(owner, parameter_wire),                                                      \
+   .fallback = "\"bf16\"",                                                                         \
+   .choices = lh_shard_wires,                                                                      \
+   .help = "dtype of gathered parameters"},                                                        \
+      {.name = "gradient_wire",                                                                    \
+       .type = LH_OPTION_DTYPE,                                                                    \
+       .offset = offsetof(owner, gradient_wire),                                                   \
+       .fallback = "\"bf16\"",                                                                     \
+       .choices = lh_shard_wires,                                                                  \
+       .help = "dtype in which gradients are reduced"},                                            \
+      {.name = "prefetch_units",                                                                   \
+       .type = LH_OPTION_SIZE,                                                                     \
+       .offset = offsetof(owner, prefetch_units),                                                  \
+       .fallback = "1",                                                                            \
+       .low = 0,                                                                                   \
+       .high = INFINITY,                                                                           \
+       .help = "gathers ahead of the unit in use"},                                                \
+      {.name = "reshard_after_forward",                                                            \
+       .type = LH_OPTION_BOOL,                                                                     \
+       .offset = offsetof(owner, reshard_after_forward),                                           \
+       .fallback = "true",                                                                         \
+       .help = "free a unit after its forward, gather it again for its backward"},                 \
+  {                                                                                                \
+    .name = "reshard_root", .type = LH_OPTION_BOOL, .offset = offsetof(owner, reshard_root),       \
+    .fallback = "false", .help = "the same for the unit of embedding and head"                     \
+  }
+
 typedef struct lh_shard_unit {
   size_t layers, *layer; /* in forward order */
   size_t elements, shard_elements;
   bool root;
-  lh_tensor parameters, gradients;     /* (L) this rank's shards: views */
+  lh_tensor parameters, *gradients;    /* (L) this rank's shards: views */
   lh_tensor gathered, whole, incoming; /* (S L), (S L), (L): while they are needed */
   lh_pending *gather, *scatter, *average;
   size_t layers_entered, layers_done; /* of the pass in progress */
@@ -52,6 +84,7 @@ typedef struct lh_units {
   size_t *backward_order, *backward_place; /* units by place, places by unit */
   lh_shard_unit *on_the_wire;              /* its whole gradient is being reduced */
   lh_tensor parameters, gradients;         /* (sum of L): master shards, unit by unit */
+  lh_tensor *shard_gradients;              /* (n) views, by unit */
   size_t pieces;
   lh_piece *piece;
   bool last_micro_batch, accumulates;

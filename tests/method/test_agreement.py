@@ -18,11 +18,22 @@ EQUAL = [
     {"name": "ddp", "optimizer": ADAMW, "gradient_wire": "bf16", "clip_norm": 0.5},
     {"name": "fsdp", "optimizer": ADAMW},
     {"name": "hsdp", "optimizer": ADAMW, "clip_norm": 0.5},
+    {"name": "hsdp", "optimizer": ADAMW, "replicator": {"name": "demo", "chunk": 8, "top_k": 2}},
+    {"name": "ddp", "optimizer": ADAMW, "replicator": {"name": "random", "rate": 0.5}},
+    {"name": "flexdemo", "optimizer": SGD, "replicator": {"name": "demo", "chunk": 8, "top_k": 2}},
+    {"name": "flexdemo", "optimizer": SGD, "overlap": "stale1"},
+    {"name": "flexdemo", "optimizer": ADAMW},
+    {"name": "flexdemo", "optimizer": SGD, "replicator": "random"},
+    {"name": "flexdemo", "optimizer": SGD, "replicator": {"name": "striding", "rows": "fixed"}},
+    {"name": "flexdemo", "optimizer": SGD, "replicator": "full"},
     {"name": "local-sgd", "inner_steps": 10, "optimizer": SGD},  # 50 steps end with an average
     {"name": "diloco", "inner_steps": 10, "optimizer": ADAMW},
     {"name": "demo", "chunk": 8, "top_k": 2, "optimizer": SGD},
 ]
 APART = [
+    {"name": "hsdp", "optimizer": ADAMW, "replicator": "none"},
+    {"name": "flexdemo", "optimizer": SGD, "replicator": "none"},
+    {"name": "flexdemo", "optimizer": SGD, "replicator": "full", "replicate_every": 2},
     {"name": "local-sgd", "inner_steps": 8, "optimizer": SGD},  # two steps after the last average
     {"name": "diloco", "inner_steps": 8, "optimizer": ADAMW},
     {"name": "noloco", "inner_steps": 10, "optimizer": ADAMW},
