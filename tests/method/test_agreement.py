@@ -26,6 +26,9 @@ EQUAL = [
     {"name": "flexdemo", "optimizer": SGD, "replicator": "random"},
     {"name": "flexdemo", "optimizer": SGD, "replicator": {"name": "striding", "rows": "fixed"}},
     {"name": "flexdemo", "optimizer": SGD, "replicator": "full"},
+    {"name": "acco", "optimizer": ADAMW},
+    {"name": "acco", "optimizer": ADAMW, "variant": "dpu", "warmup_steps": 5},
+    {"name": "acco", "optimizer": ADAMW, "variant": "wp", "gradient_wire": "f32"},
     {"name": "local-sgd", "inner_steps": 10, "optimizer": SGD},  # 50 steps end with an average
     {"name": "diloco", "inner_steps": 10, "optimizer": ADAMW},
     {"name": "demo", "chunk": 8, "top_k": 2, "optimizer": SGD},
