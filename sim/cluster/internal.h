@@ -45,10 +45,11 @@ struct lh_group {
   struct {
     lh_collective_kind kind;
     double bytes;
+    size_t root;
     lh_algorithm algorithm;
     lh_timing timing;
     double lower_bound_s;
-  } resolved; /* of the latest kind and size: the answer of `auto`, and the least time it may take */
+  } resolved; /* of the latest kind, size and root: the answer of `auto`, and the least time it may take */
   bool has_resolved;
   lh_group *next;
 };

@@ -105,12 +105,14 @@ static lh_status least_time(const lh_platform *platform, const lh_collective *co
 static lh_status resolve(lh_group *group, lh_collective *collective)
 {
   const bool known = group->has_resolved && group->resolved.kind == collective->kind &&
-                     group->resolved.bytes == collective->bytes;
+                     group->resolved.bytes == collective->bytes &&
+                     group->resolved.root == collective->root;
   if (!known) {
     LH_TRY(lh_collective_resolve(group->cluster->platform, collective, &group->resolved.algorithm,
                                  &group->resolved.timing));
     group->resolved.kind = collective->kind;
     group->resolved.bytes = collective->bytes;
+    group->resolved.root = collective->root;
     group->has_resolved = true;
   }
   collective->algorithm = group->resolved.algorithm;

@@ -1,22 +1,20 @@
 /* ddp.c -- fully synchronous data parallelism with buckets that overlap the backward pass.
  *
- * Gradients are averaged over all ranks in buckets of consecutive parameter tensors, from the last
- * layer backwards: a bucket is closed when its size reaches the limit, the first bucket is small. As
- * soon as a bucket's gradients are complete it is multiplied by 1/W and its all-reduce (sum) starts;
- * the optimizer steps when all are done. `clip_order: before-average` clips each rank's own gradient first,
+ * Gradients are averaged over all ranks in buckets. As soon as a bucket's gradients are complete it is
+ * multiplied by 1/W and its all-reduce (sum) starts; the optimizer steps when all are done. `clip_order: before-average` clips each rank's own gradient first,
  * so that all buckets start after the backward pass.
  *
  * With another replicator than "full" each parameter tensor is exchanged after the backward pass; the
  * merged update takes the gradient's place.
  *
  * Source: PyTorch's DistributedDataParallel as described in hsdp-adamw, section 3.
- * Differs: steady state from the first step on (PyTorch's first iteration has one bucket).
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sim/methods/method.h"
 #include "sim/replicators/replicator.h"
+#include "sim/training/buckets.h"
 
 enum { CLIP_AFTER_AVERAGE, CLIP_BEFORE_AVERAGE };
 
@@ -29,7 +27,7 @@ struct ddp_options {
 };
 
 struct bucket {
-  size_t last_layer;   /* the layer whose gradient completes it: the lowest */
+  size_t lowest_layer; /* whose gradient completes it */
   lh_tensor gradients; /* view */
   lh_pending *pending;
 };
@@ -46,32 +44,23 @@ struct ddp {
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 
-static size_t parameter_start(const lh_layout *layout, size_t i)
-{
-  return layout->layer[layout->parameter[i].layer].offset + layout->parameter[i].offset;
-}
-
-/* Walks the parameter tensors from the last to the first; `end` is where the open bucket ends. */
 static lh_status make_buckets(struct ddp *ddp)
 {
   const lh_layout *layout = &ddp->trainer->model->layout;
-  const double element_bytes = (double)lh_dtype_bits(layout->dtype) / 8;
-  ddp->bucket = calloc(layout->parameters, sizeof *ddp->bucket);
-  if (!ddp->bucket)
-    return lh_fail(LH_ENOMEM, "ddp: no memory for buckets");
-  size_t end = layout->elements;
-  for (size_t i = layout->parameters; i-- > 0;) {
-    const size_t start = parameter_start(layout, i);
-    const double limit =
-        ddp->buckets == 0 ? ddp->options->first_bucket_bytes : ddp->options->bucket_bytes;
-    if (start > 0 && (double)(end - start) * element_bytes < limit)
-      continue;
-    ddp->bucket[ddp->buckets++] = (struct bucket){
-        .last_layer = layout->parameter[i].layer,
-        .gradients = lh_tensor_view_1d(&ddp->trainer->gradients, start, end - start)};
-    end = start;
-  }
-  return LH_OK;
+  const lh_bucket_limits limits = {.bytes = ddp->options->bucket_bytes,
+                                   .first_bytes = ddp->options->first_bucket_bytes,
+                                   .dtype = layout->dtype,
+                                   .align = 1};
+  lh_bucket *range;
+  LH_TRY(lh_buckets_make(layout, &limits, &range, &ddp->buckets));
+  ddp->bucket = calloc(ddp->buckets, sizeof *ddp->bucket);
+  for (size_t i = 0; ddp->bucket && i < ddp->buckets; i++)
+    ddp->bucket[i] =
+        (struct bucket){.lowest_layer = range[i].lowest_layer,
+                        .gradients = lh_tensor_view_1d(&ddp->trainer->gradients, range[i].first,
+                                                       range[i].elements)};
+  free(range);
+  return ddp->bucket ? LH_OK : lh_fail(LH_ENOMEM, "ddp: no memory for buckets");
 }
 
 static lh_status start_bucket(struct ddp *ddp, struct bucket *bucket)
@@ -86,7 +75,7 @@ static lh_status start_bucket(struct ddp *ddp, struct bucket *bucket)
 static lh_status on_gradient_ready(void *ctx, size_t layer)
 {
   struct ddp *ddp = ctx;
-  while (ddp->started < ddp->buckets && ddp->bucket[ddp->started].last_layer >= layer)
+  while (ddp->started < ddp->buckets && ddp->bucket[ddp->started].lowest_layer >= layer)
     LH_TRY(start_bucket(ddp, &ddp->bucket[ddp->started++]));
   return LH_OK;
 }
@@ -114,7 +103,7 @@ static lh_status make_replicator(struct ddp *ddp)
   if (!ddp->tensors)
     return lh_fail(LH_ENOMEM, "ddp: no memory for %zu tensors", layout->parameters);
   for (size_t i = 0; i < layout->parameters; i++)
-    ddp->tensors[i] = lh_tensor_view(&t->gradients, parameter_start(layout, i),
+    ddp->tensors[i] = lh_tensor_view(&t->gradients, lh_parameter_start(layout, i),
                                      layout->parameter[i].dims, layout->parameter[i].shape);
   ddp->replicator = (lh_replicator){
       .options = &ddp->options->replication, .rank = t->rank, .group = lh_world(t->rank)};
@@ -198,11 +187,7 @@ static const lh_option ddp_option_table[] = {
     {.name = "clip_order", .type = LH_OPTION_CHOICE, .offset = O(clip_order),
      .fallback = "\"after-average\"", .choices = clip_orders,
      .help = "clip the mean gradient, or each rank's own before it is averaged"},
-    {.name = "bucket", .type = LH_OPTION_QUANTITY, .offset = O(bucket_bytes),
-     .fallback = "\"25MiB\"", .unit = LH_UNIT_BYTES,
-     .help = "a bucket is closed when it reaches this size"},
-    {.name = "first_bucket", .type = LH_OPTION_QUANTITY, .offset = O(first_bucket_bytes),
-     .fallback = "\"1MiB\"", .unit = LH_UNIT_BYTES, .help = "the same for the first bucket"},
+    LH_BUCKET_OPTIONS(struct ddp_options),
     {.name = "gradient_wire", .type = LH_OPTION_DTYPE, .offset = O(gradient_wire),
      .fallback = "\"f32\"", .choices = wires, .help = "dtype of gradients on the wire"},
     {0}};

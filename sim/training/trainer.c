@@ -34,6 +34,8 @@ void lh_trainer_fini(lh_trainer *t)
 
 static lh_status alloc_views(lh_trainer *t)
 {
+  if (t->parameter_views)
+    return LH_OK;
   const size_t layers = t->model->layout.layers;
   t->parameter_views = calloc(layers, sizeof *t->parameter_views);
   t->gradient_views = calloc(layers, sizeof *t->gradient_views);

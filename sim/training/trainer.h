@@ -61,7 +61,8 @@ lh_status lh_trainer_use_flat_as(lh_trainer *t, lh_dtype dtype, size_t elements)
 /* For methods that shard: no flat tensors. The arrays of views are made, their entries are the method's
  * to set in its hooks: a model reads them where it uses them. `pieces` (borrowed) are what this rank
  * holds of copy number `replica`, of which `ranks` ranks together hold every element once. Dumps show
- * one piece with its offset; of several, the whole replica. */
+ * one piece with its offset; of several, the whole replica. After lh_trainer_use_flat_as: what is shown
+ * and evaluated in place of the flat parameters. */
 lh_status lh_trainer_use_pieces(lh_trainer *t, const lh_piece *pieces, size_t n, size_t replica,
                                 size_t ranks);
 /* Sets the pieces to the starting values. Free of virtual time and of device memory. */

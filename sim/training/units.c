@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "sim/training/total.h"
+
 enum { GATHER_STREAM, SCATTER_STREAM, AVERAGE_STREAM };
 
 const char *const lh_shard_wires[] = {"f32", "bf16", "f16", NULL};
@@ -357,20 +359,6 @@ lh_status lh_units_reduce(lh_units *units, lh_shard_unit *unit)
 
 /* ---- clipping -------------------------------------------------------------------------------- */
 
-static lh_status sum_over_shards(lh_units *units, double *sum)
-{
-  lh_trainer *t = units->trainer;
-  lh_tensor number;
-  LH_TRY(lh_tensor_alloc_1d(t->device, &number, "norm", t->model->layout.dtype, 1));
-  lh_status status = lh_tensor_set(&number, sum, 1);
-  if (status == LH_OK)
-    status = lh_all_reduce(t->rank, units->options.shard, &number, LH_SUM, LH_F32);
-  if (status == LH_OK)
-    status = lh_tensor_get(&number, sum, 1);
-  lh_tensor_free(&number);
-  return status;
-}
-
 lh_status lh_units_clip(lh_units *units, double limit)
 {
   lh_device *device = units->trainer->device;
@@ -378,6 +366,6 @@ lh_status lh_units_clip(lh_units *units, double limit)
   if (limit <= 0)
     return LH_OK;
   LH_TRY(lh_sum_squares(device, &units->gradients, &sum));
-  LH_TRY(sum_over_shards(units, &sum));
+  LH_TRY(lh_total_over(units->trainer, units->options.shard, &sum));
   return lh_scale(device, &units->gradients, lh_clip_factor(sum, limit));
 }

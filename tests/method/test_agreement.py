@@ -16,6 +16,8 @@ SGD = {"name": "sgd", "learning_rate": 1e-3}
 EQUAL = [
     {"name": "ddp", "optimizer": ADAMW},
     {"name": "ddp", "optimizer": ADAMW, "gradient_wire": "bf16", "clip_norm": 0.5},
+    {"name": "zero1", "optimizer": ADAMW, "bucket": "500B", "first_bucket": "100B"},
+    {"name": "zero1", "optimizer": ADAMW, "variant": "reference"},
     {"name": "fsdp", "optimizer": ADAMW},
     {"name": "hsdp", "optimizer": ADAMW, "clip_norm": 0.5},
     {"name": "hsdp", "optimizer": ADAMW, "replicator": {"name": "demo", "chunk": 8, "top_k": 2}},

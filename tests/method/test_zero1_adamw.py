@@ -1,10 +1,10 @@
-"""The worked examples of the zero1-adamw and hsdp-adamw pages that need ddp and local-sgd."""
+"""The worked examples of the zero1-adamw page: zero1, ddp and local-sgd; and what the variants of zero1 send and own."""
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from longhaul import close, parameters, predict, star
+from longhaul import close, error_of, parameters, predict, star
 
 
 def run(nodes, workload, method, steps):
@@ -12,17 +12,140 @@ def run(nodes, workload, method, steps):
                     "run": {"mode": "train", "steps": steps}})
 
 
-class AdamW(unittest.TestCase):
-    ADAMW = {"name": "adamw", "learning_rate": 0.01, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weight_decay": 0.1}
+ADAMW = {"name": "adamw", "learning_rate": 0.01, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weight_decay": 0.1}
+F32 = {"gradient_wire": "f32", "parameter_wire": "f32"}
 
-    def test_three_steps_of_two_workers(self):
-        workload = {"model": "quadratic", "start": [1, -2, 0.5], "curvature": [[1, 1, 1], [2, 2, 2]],
-                    "optimum": [[0, 1, 2], [2, -1, 1]]}
-        _, lines = run(2, workload, {"name": "ddp", "optimizer": self.ADAMW}, 3)
-        for step, theta in enumerate([[1.009000, -1.988000, 0.509500], [1.017986, -1.976013, 0.518989],
-                                      [1.026956, -1.964040, 0.528465]], start=1):
-            for rank in range(2):
-                close(self, parameters(lines, rank, step), theta, 6, f"rank {rank} step {step}")
+
+def padded(elements, ranks):
+    return (elements + ranks - 1) // ranks * ranks
+
+
+class AdamW(unittest.TestCase):
+    WORKLOAD = {"model": "quadratic", "start": [1, -2, 0.5], "curvature": [[1, 1, 1], [2, 2, 2]],
+                "optimum": [[0, 1, 2], [2, -1, 1]]}
+    THETA = [[1.009000, -1.988000, 0.509500], [1.017986, -1.976013, 0.518989], [1.026956, -1.964040, 0.528465]]
+
+    def test_all_that_hold_every_parameter(self):
+        for method in {"name": "ddp"}, {"name": "zero1", "variant": "reference"}, {"name": "zero1", "variant": "reference",
+                                                                                  "no_sync": True}:
+            with self.subTest(method=method):
+                _, lines = run(2, self.WORKLOAD, {**method, "optimizer": ADAMW}, 3)
+                for step, theta in enumerate(self.THETA, 1):
+                    for rank in range(2):
+                        close(self, parameters(lines, rank, step), theta, 6, f"rank {rank} step {step}")
+
+    def test_slices(self):
+        _, lines = run(2, self.WORKLOAD, {"name": "zero1", "optimizer": ADAMW, **F32}, 3)
+        for step, theta in enumerate(self.THETA, 1):
+            shown = {line["rank"]: line for line in lines if line["step"] == step}
+            self.assertEqual([shown[rank]["offset"] for rank in range(2)], [0, 2])
+            close(self, shown[0]["parameters"], theta[:2], 6)
+            close(self, shown[1]["parameters"], theta[2:], 6)
+
+    def test_sizes_of_slices(self):
+        for elements, ranks, sizes in (10, 4, [3, 3, 3, 1]), (5, 4, [2, 2, 1, 0]):
+            workload = {"model": "quadratic", "start": [1.0] * elements, "curvature": [1.0] * elements,
+                        "optimum": [[float(rank)] * elements for rank in range(ranks)]}
+            _, lines = run(ranks, workload, {"name": "zero1", "optimizer": ADAMW}, 1)
+            self.assertEqual([len(parameters(lines, rank, 1)) for rank in range(ranks)], sizes)
+
+
+GPT = {"model": {"kind": "gpt", "depth": 2, "width": 8, "heads": 2, "context": 8, "vocabulary": 32}, "sequence_tokens": 8,
+       "micro_batch_sequences": 1, "data": {"kind": "synthetic", "states": 16}}
+
+
+class Ideal(unittest.TestCase):
+    def masters(self, lines, step):
+        """The replica, from its slices."""
+        shown = sorted((line.get("master_offset", line.get("offset")), line.get("master", line["parameters"]))
+                       for line in lines if line["step"] == step)
+        return [x for _, values in shown for x in values]
+
+    def test_equals_acco_without_overlap(self):
+        """Two methods, one arithmetic (page, "ideal", 3): to the bit, also in bf16."""
+        for wires in {}, F32:
+            _, zero1 = run(4, GPT, {"name": "zero1", "optimizer": ADAMW, **wires}, 6)
+            _, acco = run(4, GPT, {"name": "acco", "optimizer": ADAMW, "warmup_steps": 6, **wires}, 6)
+            for step in 1, 6:
+                self.assertEqual(self.masters(zero1, step), self.masters(acco, step))
+
+    def test_buckets_change_nothing_but_rounding(self):
+        """Buckets of one or two tensors: the same masters; each rank shows the replica."""
+        _, one = run(3, GPT, {"name": "zero1", "optimizer": ADAMW, **F32}, 4)
+        _, many = run(3, GPT, {"name": "zero1", "optimizer": ADAMW, "bucket": "600B", "first_bucket": "100B", **F32}, 4)
+        for rank in range(3):
+            self.assertEqual(parameters(many, rank, 4), self.masters(one, 4))
+
+    def test_follows_ddp(self):
+        """Micro-batches, clipping and a schedule, against ddp in f32."""
+        workload = {**GPT, "micro_batches": 3}
+        options = {"optimizer": ADAMW, "clip_norm": 0.3, "schedule": {"name": "cosine", "warmup_steps": 2}}
+        _, ddp = run(4, workload, {"name": "ddp", **options}, 6)
+        expected = parameters(ddp, 0, 6)
+        for variant in {"variant": "ideal", **F32}, {"variant": "reference"}, {"variant": "reference", "no_sync": True}:
+            _, lines = run(4, workload, {"name": "zero1", **variant, **options}, 6)
+            got = self.masters(lines, 6) if variant["variant"] == "ideal" else parameters(lines, 3, 6)
+            self.assertEqual(len(got), len(expected))
+            self.assertLess(max(abs(g - e) for g, e in zip(got, expected)), 2e-4, variant)
+
+    def test_gathers_hide_behind_the_next_forward(self):
+        """Many buckets end no later than one, and what is sent is the same."""
+        workload = {**GPT, "model": {**GPT["model"], "depth": 6, "width": 64, "heads": 4, "vocabulary": 256, "context": 64},
+                    "sequence_tokens": 64, "micro_batch_sequences": 8}
+
+        def timed(**buckets):
+            platform = star(4, bandwidth="1Gbps", latency="1us", device="l4")
+            row, _ = predict({"platform": platform, "workload": workload, "method": {"name": "zero1", **buckets},
+                              "run": {"mode": "cost", "steps": 4}}, dump_lines=False)
+            return row
+
+        one, many = timed(first_bucket="1GiB", bucket="1GiB"), timed(first_bucket="64KiB", bucket="64KiB")
+        self.assertLess(many["exposed_communication_s"], one["exposed_communication_s"])
+        self.assertLess(many["wall_clock_s"], one["wall_clock_s"])
+        self.assertAlmostEqual(many["inter_node_bytes_per_step"] / one["inter_node_bytes_per_step"], 1, places=3)
+
+
+class Reference(unittest.TestCase):
+    def broadcasts(self, sizes, ranks):
+        """Bytes that each rank sends with binomial trees of two or three ranks: only owners send."""
+        elements = sum(sizes)
+        workload = {"model": "quadratic", "start": [1.0] * elements, "curvature": [1.0] * elements, "layers": sizes,
+                    "optimum": [[float(rank)] * elements for rank in range(ranks)]}
+        _, lines = predict({"platform": star(ranks), "workload": workload,
+                            "method": {"name": "zero1", "variant": "reference", "bucket": "1GiB", "first_bucket": "1GiB"},
+                            "run": {"mode": "train", "steps": 1,
+                                    "collectives": {"all_reduce": "ring", "broadcast": "binomial-tree"}}})
+        _, ddp = predict({"platform": star(ranks), "workload": workload,
+                          "method": {"name": "ddp", "bucket": "1GiB", "first_bucket": "1GiB"},
+                          "run": {"mode": "train", "steps": 1, "collectives": {"all_reduce": "ring"}}})
+        return [z["inter_node_bytes"] - d["inter_node_bytes"] for z, d in zip(lines, ddp)]
+
+    def test_ownership(self):
+        """The page's example: 12 elements and 11."""
+        self.assertEqual(self.broadcasts([3, 7, 2, 5, 5, 1], 2), [4 * 12, 4 * 11])
+
+    def test_the_largest_tensor_sets_the_pace(self):
+        sent = self.broadcasts([10, 1, 1], 3)
+        self.assertEqual(sum(sent), 4 * 12 * 2)
+        self.assertGreaterEqual(sent[0], 4 * 10)
+
+    def test_every_micro_batch_is_reduced(self):
+        for micro_batches in 1, 3:
+            workload = {**AdamW.WORKLOAD, "micro_batches": micro_batches}
+            sent = {}
+            for name, method in (("sync", {"name": "zero1", "variant": "reference"}),
+                                 ("no_sync", {"name": "zero1", "variant": "reference", "no_sync": True})):
+                row, _ = run(2, workload, method, 2)
+                sent[name] = row["inter_node_bytes_per_step"]
+            mean = 3 * 4 * (2 - 1) / 2 * 2  # 8 P (n-1)/n
+            self.assertAlmostEqual(sent["sync"] - sent["no_sync"], (micro_batches - 1) * mean)
+
+    def test_refused(self):
+        for method, expected in (({"no_sync": True}, 'no_sync: only for variant "reference"'),
+                                 ({"variant": "reference", "gradient_wire": "f32"}, 'gradient_wire: only for variant "ideal"'),
+                                 ({"variant": "idael"}, 'did you mean "ideal"')):
+            self.assertIn(expected, error_of({"platform": star(2), "workload": AdamW.WORKLOAD,
+                                              "method": {"name": "zero1", **method}, "run": {"mode": "train", "steps": 1}}))
 
 
 class Hsdp(unittest.TestCase):
