@@ -130,6 +130,7 @@ typedef struct lh_operations {
   lh_status (*zero_rows)(lh_device *dev, lh_tensor *x, size_t row_elements, const lh_tensor *rows);
   lh_status (*draw_rows)(lh_device *dev, lh_tensor *rows, size_t n, uint64_t seed, uint64_t step);
 
+  lh_status (*quantise_fp4)(lh_device *dev, lh_tensor *y, const lh_tensor *x);
   lh_status (*round_to_wire)(lh_device *dev, lh_tensor *x, lh_dtype wire);
   lh_status (*sum_in_order)(lh_device *dev, lh_tensor *out, const lh_tensor *const *in, size_t n,
                             bool mean, lh_dtype wire);

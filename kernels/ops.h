@@ -205,6 +205,10 @@ lh_status lh_zero_rows(lh_device *dev, lh_tensor *x, size_t row_elements, const 
  * per score, and the list. */
 lh_status lh_draw_rows(lh_device *dev, lh_tensor *rows, size_t n, uint64_t seed, uint64_t step);
 
+/* y (n) FP4 = x (n) as one block of E3M0 codes (kernels/fp4.h); F64 for an F64 x. A block without a finite
+ * non-zero number is 0. Two launches: reduction, 1 flop, bytes of x; elementwise, 4 flop, bytes of both. */
+lh_status lh_quantise_fp4(lh_device *dev, lh_tensor *y, const lh_tensor *x);
+
 /* ---- what a collective does to numbers ------------------------------------------------------- */
 
 /* Rounds to the wire dtype and back, in place (bf16, f16: to nearest even; f32, f64: nothing; bit:

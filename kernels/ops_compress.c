@@ -105,6 +105,21 @@ lh_status lh_draw_rows(lh_device *dev, lh_tensor *rows, size_t n, uint64_t seed,
   return LH_COMPUTE(dev, rows, draw_rows, dev, rows, n, seed, step);
 }
 
+/* ---- four bits ------------------------------------------------------------------------------- */
+
+lh_status lh_quantise_fp4(lh_device *dev, lh_tensor *y, const lh_tensor *x)
+{
+  const size_t n = lh_tensor_elements(x);
+  LH_TRY(lh_expect_reals(dev, "quantise", LH_TENSORS(x, y)));
+  LH_EXPECT(y->dtype == (x->dtype == LH_F64 ? LH_F64 : LH_FP4), "quantise: %s into %s",
+            lh_dtype_name(x->dtype), lh_dtype_name(y->dtype));
+  LH_EXPECT(lh_tensor_elements(y) == n, "quantise: %zu numbers into %zu", n, lh_tensor_elements(y));
+  lh_charge(dev, LH_OPERATION_REDUCTION, x->dtype, (double)n, lh_sum_bytes(LH_TENSORS(x)));
+  lh_charge(dev, LH_OPERATION_ELEMENTWISE, x->dtype, 4.0 * (double)n,
+            lh_sum_bytes(LH_TENSORS(x, y)));
+  return LH_COMPUTE(dev, x, quantise_fp4, dev, y, x);
+}
+
 /* ---- what a collective does to numbers ------------------------------------------------------- */
 
 static lh_status expect_wire(const char *operation, lh_dtype wire)

@@ -1,6 +1,7 @@
-/* Rounding to 16-bit wires, and sums in a given order. Once per variant: see variants.h. */
+/* Rounding to 16-bit wires and to four bits, and sums in a given order. Once per variant: see variants.h. */
 #ifndef LH_VARIANT
 #include "kernels/check.h"
+#include "kernels/fp4.h"
 
 /* A wire format: digits of the significand with the leading one, and the exponent of the smallest
  * normal number; the largest exponent mirrors it as in IEEE 754. */
@@ -85,6 +86,32 @@ static lh_status NAME(round_to_wire)(lh_device *dev, lh_tensor *x_tensor, lh_dty
   return LH_OK;
 }
 
+/* Of the finite ones; 0: there is none. */
+static double NAME(largest_magnitude)(const real *x, size_t n)
+{
+  real largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    const real size = (real)fabs((double)x[i]);
+    largest = size > largest && size < (real)INFINITY ? size : largest;
+  }
+  return (double)largest;
+}
+
+static lh_status NAME(quantise_fp4)(lh_device *dev, lh_tensor *y_tensor, const lh_tensor *x_tensor)
+{
+  (void)dev;
+  const size_t n = lh_tensor_elements(x_tensor);
+  const real *x = x_tensor->data;
+  real *y = y_tensor->data;
+  const double largest = NAME(largest_magnitude)(x, n);
+  const int scale = largest > 0 ? lh_fp4_scale(largest) : LH_FP4_LOWEST_SCALE - 1;
+  for (size_t i = 0; i < n; i++)
+    y[i] = scale < LH_FP4_LOWEST_SCALE
+               ? 0
+               : (real)lh_fp4_value(lh_fp4_code((double)x[i], scale), scale);
+  return LH_OK;
+}
+
 enum { NAME(SUM_BLOCK) = 4096 / sizeof(real) };
 
 /* sum (n) of elements first.. of all addends. */
@@ -133,6 +160,7 @@ static lh_status NAME(sum_in_order)(lh_device *dev, lh_tensor *out, const lh_ten
 void NAME(lh_cpu_wire)(lh_operations *ops);
 void NAME(lh_cpu_wire)(lh_operations *ops)
 {
+  ops->quantise_fp4 = NAME(quantise_fp4);
   ops->round_to_wire = NAME(round_to_wire);
   ops->sum_in_order = NAME(sum_in_order);
 }

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-extern const lh_method lh_method_ddp, lh_method_local_sgd, lh_method_diloco, lh_method_noloco,
-    lh_method_demo, lh_method_flexdemo, lh_method_acco, lh_method_zero1, lh_method_fsdp,
-    lh_method_hsdp;
+extern const lh_method lh_method_ddp, lh_method_local_sgd, lh_method_diloco,
+    lh_method_streaming_diloco, lh_method_noloco, lh_method_demo, lh_method_flexdemo,
+    lh_method_acco, lh_method_zero1, lh_method_fsdp, lh_method_hsdp;
 
 const lh_method *const lh_methods[] = {&lh_method_ddp,
                                        &lh_method_zero1,
@@ -12,6 +12,7 @@ const lh_method *const lh_methods[] = {&lh_method_ddp,
                                        &lh_method_hsdp,
                                        &lh_method_local_sgd,
                                        &lh_method_diloco,
+                                       &lh_method_streaming_diloco,
                                        &lh_method_noloco,
                                        &lh_method_demo,
                                        &lh_method_flexdemo,

@@ -21,6 +21,7 @@ struct every {
   guarded tokens;
   guarded rows; /* as many as the weight has */
   guarded value, index;
+  guarded four; /* (n,c) in four bits */
   lh_chunking chunking;
   lh_loss loss;
   double sum;
@@ -32,9 +33,9 @@ struct every {
   {                                                                                                \
     &(e)->x, &(e)->y, &(e)->z, &(e)->u, &(e)->wide, &(e)->dwide, &(e)->weight, &(e)->dweight,      \
         &(e)->gamma, &(e)->beta, &(e)->dgamma, &(e)->dbeta, &(e)->mean, &(e)->rstd, &(e)->lse,     \
-        &(e)->table, &(e)->logits, &(e)->value                                                     \
+        &(e)->table, &(e)->logits, &(e)->value, &(e)->four                                         \
   }
-enum { EVERY_REALS = 18 };
+enum { EVERY_REALS = 19 };
 
 static inline void every_init(struct every *e, lh_device *dev, lh_dtype dtype)
 {
@@ -58,6 +59,7 @@ static inline void every_init(struct every *e, lh_device *dev, lh_dtype dtype)
   REQUIRE_OK(lh_chunking_init(dev, &e->chunking, &e->x.t, 64));
   const size_t entries = e->chunking.blocks * EVERY_K;
   e->value = guarded_1d(dev, dtype, entries);
+  e->four = guarded_1d(dev, dtype == LH_F64 ? LH_F64 : LH_FP4, n * c);
   e->index = tokens_new(dev, (int32_t *)(void *)numbers(entries), entries);
   for (size_t i = 0; i < EVERY_REALS; i++)
     guarded_draw(EVERY_REAL(e)[i], i, 1);
@@ -162,10 +164,12 @@ static inline lh_status every_call(struct every *e, size_t i)
     return lh_scatter_rows(dev, y, &e->weight.t, &e->rows.t);
   case 39:
     return lh_zero_rows(dev, z, EVERY_WIDTH, &e->rows.t);
+  case 40:
+    return lh_quantise_fp4(dev, &e->four.t, z);
   default:
     return LH_EINVAL;
   }
 }
-enum { EVERY_OPERATIONS = 40 };
+enum { EVERY_OPERATIONS = 41 };
 
 #endif

@@ -1,5 +1,6 @@
-/* Rounding to 16-bit wires against the list of all numbers of the format, and sums in order. */
+/* Rounding to 16-bit and 4-bit wires against the list of all numbers of the format, and sums in order. */
 #include "kernel_case.h"
+#include "kernels/fp4.h"
 
 struct format {
   lh_dtype wire;
@@ -146,6 +147,88 @@ static void test_sums(lh_device *dev, lh_dtype storage, lh_dtype wire, size_t n)
   forget_numbers();
 }
 
+/* ---- four bits ------------------------------------------------------------------------------- */
+
+static void quantise(lh_device *dev, lh_dtype storage, double *x, size_t n)
+{
+  guarded in = guarded_1d(dev, storage, n);
+  guarded out = guarded_1d(dev, storage == LH_F64 ? LH_F64 : LH_FP4, n);
+  guarded_set(&in, x);
+  REQUIRE_OK(lh_quantise_fp4(dev, &out.t, &in.t));
+  memcpy(x, guarded_get(&out, "quantised"), n * sizeof *x);
+  FREE(&in, &out);
+}
+
+/* The two blocks of streaming-diloco, "Test vectors": scale, codes and values. */
+static void test_page_blocks(lh_device *dev, lh_dtype storage)
+{
+  static const struct {
+    int scale;
+    double x[6], value[6];
+    unsigned code[6];
+  } blocks[] = {{-2,
+                 {0.30, -0.11, 0.004, -0.0009, 0.024, 0},
+                 {0.25, -0.125, 0.00390625, 0, 0.03125, 0},
+                 {7, 14, 1, 0, 4, 0}},
+                {0,
+                 {1.0, -0.75, 0.74, 0.012, 0.0078125, 0.0077},
+                 {1, -1, 0.5, 0.015625, 0.015625, 0},
+                 {7, 15, 6, 1, 1, 0}}};
+  for (size_t b = 0; b < 2; b++) {
+    double x[6];
+    memcpy(x, blocks[b].x, sizeof x);
+    CHECK(lh_fp4_scale(fabs(x[0])) == blocks[b].scale, "block %zu: scale %d", b,
+          lh_fp4_scale(fabs(x[0])));
+    for (size_t i = 0; i < 6; i++)
+      CHECK(lh_fp4_code(x[i], blocks[b].scale) == blocks[b].code[i], "block %zu, %zu: code %u", b,
+            i, lh_fp4_code(x[i], blocks[b].scale));
+    quantise(dev, storage, x, 6);
+    for (size_t i = 0; i < 6; i++)
+      CHECK(x[i] == blocks[b].value[i], "block %zu, %zu: %.9g, expected %.9g", b, i, x[i],
+            blocks[b].value[i]);
+  }
+}
+
+/* Every number becomes the nearest of 0, 2^(E-6) .. 2^E, the larger of two equally near; the scale is the
+ * power of two nearest the largest number, on the same rule. */
+static void test_nearest(lh_device *dev, lh_dtype storage, double size)
+{
+  enum { N = 1001 };
+  guarded drawn = guarded_1d(dev, storage, N);
+  double *x = guarded_draw(&drawn, 77, size), *got = numbers(N), largest = 0;
+  for (size_t i = 0; i < N; i += 3) /* small ones too */
+    x[i] *= 1.0 / 64;
+  for (size_t i = 0; i < N; i++) {
+    x[i] = storage == LH_F64 ? x[i] : (double)(float)x[i];
+    largest = fmax(largest, fabs(x[i]));
+  }
+  double top = ldexp(1, -200);
+  while (1.5 * top <= largest)
+    top *= 2;
+  memcpy(got, x, N * sizeof *got);
+  quantise(dev, storage, got, N);
+  for (size_t i = 0; i < N; i++) {
+    double nearest = 0;
+    for (double level = top / 64; level <= top; level *= 2)
+      if (fabs(fabs(x[i]) - level) <= fabs(fabs(x[i]) - nearest))
+        nearest = level;
+    CHECK(got[i] == copysign(nearest, x[i]), "%.9g becomes %.9g, expected %.9g", x[i], got[i],
+          copysign(nearest, x[i]));
+  }
+  FREE(&drawn);
+  forget_numbers();
+}
+
+static void test_odd_blocks(lh_device *dev, lh_dtype storage)
+{
+  double zeros[] = {0, -0.0, 0}, odd[] = {INFINITY, -2, NAN, 0.2};
+  quantise(dev, storage, zeros, 3);
+  CHECK(zeros[0] == 0 && zeros[1] == 0 && zeros[2] == 0, "a block of zeros");
+  quantise(dev, storage, odd, 4);
+  CHECK(odd[0] == 2 && odd[1] == -2 && fabs(odd[2]) == 2 && odd[3] == 0.25,
+        "the largest finite number sets the scale: %g %g %g %g", odd[0], odd[1], odd[2], odd[3]);
+}
+
 int main(void)
 {
   lh_device *dev = open_device(&lh_backend_cpu);
@@ -158,6 +241,10 @@ int main(void)
       test_sums(dev, storage, wire, 33);
       test_sums(dev, storage, wire, 3001);
     }
+    test_page_blocks(dev, storage);
+    test_nearest(dev, storage, 1);
+    test_nearest(dev, storage, 3e-5);
+    test_odd_blocks(dev, storage);
   }
   test_unrounded(dev);
   lh_device_close(dev);

@@ -41,6 +41,7 @@ APART = [
     {"name": "flexdemo", "optimizer": SGD, "replicator": "full", "replicate_every": 2},
     {"name": "local-sgd", "inner_steps": 8, "optimizer": SGD},  # two steps after the last average
     {"name": "diloco", "inner_steps": 8, "optimizer": ADAMW},
+    {"name": "streaming-diloco", "inner_steps": 10, "fragment_layers": 1, "optimizer": ADAMW},
     {"name": "noloco", "inner_steps": 10, "optimizer": ADAMW},
 ]
 
