@@ -245,6 +245,17 @@ size_t lh_device_owner_bytes(const lh_device *device, const char *owner)
   return account ? account->bytes : 0;
 }
 
+size_t lh_device_owners(const lh_device *device)
+{
+  return device->owners;
+}
+
+const char *lh_device_owner_at_peak(const lh_device *device, size_t i, size_t *bytes)
+{
+  *bytes = device->owner[i].bytes_at_peak;
+  return device->owner[i].name;
+}
+
 const char *lh_device_largest_owners(const lh_device *device, char *buffer, size_t size)
 {
   return list_owners(device, true, buffer, size);

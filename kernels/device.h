@@ -91,6 +91,9 @@ size_t lh_device_allocated_bytes(const lh_device *device);
 size_t lh_device_peak_bytes(const lh_device *device);
 /* Bytes now held under an owner's name. */
 size_t lh_device_owner_bytes(const lh_device *device, const char *owner);
+/* What each owner held at the peak; i below lh_device_owners, in the order of first claims. */
+size_t lh_device_owners(const lh_device *device);
+const char *lh_device_owner_at_peak(const lh_device *device, size_t i, size_t *bytes);
 /* "parameters 12.0 GB, activations 3.1 GB, ..." at the peak, largest first; returns buffer. */
 const char *lh_device_largest_owners(const lh_device *device, char *buffer, size_t size);
 

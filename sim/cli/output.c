@@ -6,6 +6,7 @@
 
 #include "analysis/table.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "sim/runner/store.h"
 
 static lh_status print_text(char *text, const char *before, const char *after)
@@ -111,6 +112,18 @@ lh_status lh_print_rows(const cJSON *rows, bool json, bool csv, const char *cons
   return print_table(rows, headings);
 }
 
+/* "parameters 12 MB, gradients 12 MB" */
+static void print_parts(const cJSON *parts)
+{
+  printf("%-30s", parts->string);
+  for (const cJSON *part = parts->child; part; part = part->next) {
+    char amount[32];
+    printf("%s %s %s", part == parts->child ? "" : ",", part->string,
+           lh_format_bytes(amount, sizeof amount, part->valuedouble));
+  }
+  printf("\n");
+}
+
 lh_status lh_print_row(const cJSON *row, bool json, bool csv, const char *const *columns)
 {
   if (json)
@@ -123,6 +136,10 @@ lh_status lh_print_row(const cJSON *row, bool json, bool csv, const char *const 
     return status;
   }
   for (const cJSON *member = row->child; member; member = member->next) {
+    if (cJSON_IsObject(member)) {
+      print_parts(member);
+      continue;
+    }
     char pretty[256], *text = lh_cell_text(member);
     if (text && *text)
       printf("%-30s %s\n", member->string, lh_pretty(member->string, text, pretty, sizeof pretty));

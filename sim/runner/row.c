@@ -8,6 +8,7 @@ typedef struct totals {
   double compute_s, exposed_s, hidden_s, straggler_s; /* means over ranks */
   double inter_bytes, intra_bytes, inter_bytes_max;   /* of the whole run */
   double peak_memory_bytes;                           /* largest rank */
+  const lh_device *largest;                           /* the first with that peak */
 } totals;
 
 static totals sum_up(const lh_row_inputs *in)
@@ -25,8 +26,11 @@ static totals sum_up(const lh_row_inputs *in)
     t.inter_bytes += s.inter_node_bytes / (double)ranks;
     t.intra_bytes += s.intra_node_bytes / (double)ranks;
     t.inter_bytes_max = fmax(t.inter_bytes_max, s.inter_node_bytes);
-    t.peak_memory_bytes =
-        fmax(t.peak_memory_bytes, (double)lh_device_peak_bytes(lh_rank_device(rank)));
+    const double peak_bytes = (double)lh_device_peak_bytes(lh_rank_device(rank));
+    if (peak_bytes > t.peak_memory_bytes) {
+      t.peak_memory_bytes = peak_bytes;
+      t.largest = lh_rank_device(rank);
+    }
   }
   return t;
 }
@@ -63,6 +67,19 @@ static void add_identity(cJSON *row, const lh_row_inputs *in)
   cJSON_AddStringToObject(row, "status", status_text(in));
 }
 
+/* Of the rank with the largest peak: what it held then, by owner. */
+static void add_memory(cJSON *row, const totals *t)
+{
+  add_number(row, "peak_memory_bytes", t->peak_memory_bytes);
+  cJSON *owners = cJSON_AddObjectToObject(row, "peak_memory_by_owner_bytes");
+  for (size_t i = 0; t->largest && i < lh_device_owners(t->largest); i++) {
+    size_t bytes;
+    const char *name = lh_device_owner_at_peak(t->largest, i, &bytes);
+    if (bytes)
+      add_number(owners, name, (double)bytes);
+  }
+}
+
 static void add_times(cJSON *row, const lh_row_inputs *in, const totals *t)
 {
   const double steps = (double)lh_run_steps_done(in->run);
@@ -81,7 +98,7 @@ static void add_times(cJSON *row, const lh_row_inputs *in, const totals *t)
   add_number(row, "inter_node_bytes_per_step", t->inter_bytes / per_step);
   add_number(row, "intra_node_bytes_per_step", t->intra_bytes / per_step);
   add_number(row, "inter_node_bytes_per_step_max", t->inter_bytes_max / per_step);
-  add_number(row, "peak_memory_bytes", t->peak_memory_bytes);
+  add_memory(row, t);
   add_number(row, "energy_joule", device->power_watt * ranks * t->wall_clock_s);
   add_number(row, "price_usd", device->price_usd_per_s * ranks * t->wall_clock_s);
 }

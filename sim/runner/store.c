@@ -132,7 +132,7 @@ static void append_cell(lh_text *out, const cJSON *value)
   free(text);
 }
 
-/* Names of the columns as an object's keys, in order. */
+/* Names of the columns as an object's keys, in order. What is not one value has no column. */
 static cJSON *columns_of(const cJSON *rows, const char *const *first)
 {
   cJSON *columns = cJSON_CreateObject();
@@ -140,7 +140,7 @@ static cJSON *columns_of(const cJSON *rows, const char *const *first)
     cJSON_AddNullToObject(columns, *first);
   for (const cJSON *row = rows->child; columns && row; row = row->next)
     for (const cJSON *member = row->child; member; member = member->next)
-      if (!cJSON_GetObjectItemCaseSensitive(columns, member->string))
+      if (!cJSON_IsObject(member) && !cJSON_GetObjectItemCaseSensitive(columns, member->string))
         cJSON_AddNullToObject(columns, member->string);
   return columns;
 }

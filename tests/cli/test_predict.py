@@ -26,7 +26,8 @@ class Predict(CliCase):
     def test_row_of_a_file(self):
         self.write("s.json", SCENARIO)
         row = json.loads(self.good("predict", "s.json", "--json"))
-        self.assertEqual([c for c in row if c != "reason"], COLUMNS)
+        self.assertEqual([c for c in row if c not in ("reason", "peak_memory_by_owner_bytes")], COLUMNS)
+        self.assertEqual(sum(row["peak_memory_by_owner_bytes"].values()), row["peak_memory_bytes"])
         self.assertEqual((row["status"], row["steps"], row["nodes"], row["method"]),
                          ("done", 3, 2, "ddp"))
         # three micro-batches of 10 ms at least, and the compute is what the scenario states
