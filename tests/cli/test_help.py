@@ -59,6 +59,23 @@ class Help(CliCase):
 
 
 class Lists(CliCase):
+    def test_numbers_of_a_method(self):
+        """GPT-2 124M by AdamW: 16 B per parameter, and a ring's 2 (W-1)/W * 4 B sent."""
+        count = 124439808
+        flags = ["--platform", "star", "--workload", "gpt2-124m"]
+        numbers = json.loads(self.good("methods", "ddp", *flags, "--json"))["numbers"]
+        held = numbers["peak_memory_by_owner_bytes"]
+        self.assertEqual([held[owner] for owner in ("parameters", "gradients", "optimizer state")],
+                         [4 * count, 4 * count, 8 * count])
+        ranks = numbers["ranks"]
+        sent = numbers["inter_node_bytes_per_step"] + numbers["intra_node_bytes_per_step"]
+        self.assertAlmostEqual(sent / (2 * (ranks - 1) / ranks * 4 * count), 1, places=6)
+        text = self.good("methods", "ddp", *flags, "--set", "method.gradient_wire=bf16")
+        self.assertIn("parameters 498 MB, gradients 498 MB, optimizer state 996 MB", text)
+        self.assertIn("Sent per rank and step", text)
+        self.refused(["methods", "ddp", "--platform", "star"], "--platform and --workload", "no --workload")
+        self.refused(["methods", *flags], "give its NAME")
+
     def test_methods(self):
         methods = json.loads(self.good("methods", "--json"))
         text = self.good("methods")
