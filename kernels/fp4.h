@@ -11,7 +11,6 @@
 #define LH_KERNELS_FP4_H
 
 #include <math.h>
-#include <stdbool.h>
 
 /* Scales fit one signed byte. The numbers of a block whose largest is below 2^LH_FP4_LOWEST_SCALE are 0. */
 #define LH_FP4_LOWEST_SCALE (-128)

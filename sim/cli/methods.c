@@ -68,21 +68,14 @@ static lh_status find(const char *name, const lh_method **method)
 
 /* ---- the numbers of a chosen model and platform ---------------------------------------------- */
 
-static lh_status put(cJSON *tree, const char *flag, const char *text, const char *member,
-                     const char *key)
-{
-  cJSON *object;
-  if (!text)
-    return lh_fail(LH_EINVAL, "methods: numbers need both --platform and --workload; no %s", flag);
-  LH_TRY(lh_named_object(flag, text, key, &object));
-  return lh_json_set_path(tree, member, object);
-}
-
 static lh_status build_scenario(const struct values *v, const lh_method *method, cJSON *tree)
 {
   static const char *const roots[] = {"platform", "workload", "method", "run", NULL};
-  LH_TRY(put(tree, "--platform", v->platform, "platform", "file"));
-  LH_TRY(put(tree, "--workload", v->workload, "workload", "model"));
+  if (!v->platform || !v->workload)
+    return lh_fail(LH_EINVAL, "methods: numbers need both --platform and --workload; no %s",
+                   v->platform ? "--workload" : "--platform");
+  LH_TRY(lh_put_named(tree, "--platform", v->platform, "platform", "file"));
+  LH_TRY(lh_put_named(tree, "--workload", v->workload, "workload", "model"));
   LH_TRY(lh_json_set_path(tree, "method.name", cJSON_CreateString(method->name)));
   LH_TRY(lh_json_set_path(tree, "run.mode", cJSON_CreateString("cost")));
   return lh_set_all(tree, &v->set, roots);
@@ -173,7 +166,7 @@ static const lh_flag flags[] = {
     {"--platform", LH_FLAG_TEXT, offsetof(struct values, platform), "FILE|NAME",
      "with --workload: the numbers on this platform, memory and bytes"},
     {"--workload", LH_FLAG_TEXT, offsetof(struct values, workload), "MODEL",
-     "model of the catalogue (gpt2-124m), or a JSON object"},
+     "model of the catalogue (gpt2-124m), a JSON object, or its file"},
     {"--set", LH_FLAG_LIST, offsetof(struct values, set), "PATH=VALUE",
      "set any value: platform.*, workload.*, method.*, run.*; may be repeated"},
     LH_FLAG_JSON(struct values),

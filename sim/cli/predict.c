@@ -80,34 +80,6 @@ static lh_status single_method(cJSON *tree, const char *name)
   return LH_OK;
 }
 
-static lh_status object_of_file(const char *path, cJSON **object)
-{
-  lh_json_document *document;
-  LH_TRY(lh_json_read_file(path, &document));
-  lh_status status = lh_json_expect_object(lh_json_root(document));
-  if (status == LH_OK && !(*object = cJSON_Duplicate(lh_json_root(document).node, 1)))
-    status = lh_fail(LH_ENOMEM, "%s: no memory for its contents", path);
-  lh_json_document_free(document);
-  return status;
-}
-
-/* A platform names its file, so that paths inside it start there; a workload or a method may be the whole
- * object in a file of its own. */
-static lh_status put_named(cJSON *tree, const char *flag, const char *text, const char *member,
-                           const char *key)
-{
-  cJSON *object;
-  if (!text)
-    return LH_OK;
-  const size_t length = strlen(text);
-  const bool is_file = length > 5 && strcmp(text + length - 5, ".json") == 0;
-  if (is_file && strcmp(key, "file") != 0)
-    LH_TRY(object_of_file(text, &object));
-  else
-    LH_TRY(lh_named_object(flag, text, key, &object));
-  return lh_json_set_path(tree, member, object);
-}
-
 static lh_status refuse_sweeps(lh_json node)
 {
   if (lh_is_sweep(node.node))
@@ -124,9 +96,9 @@ static lh_status refuse_sweeps(lh_json node)
 static lh_status build(const struct values *v, const lh_words *words, cJSON *tree, const char *name)
 {
   LH_TRY(single_method(tree, name));
-  LH_TRY(put_named(tree, "--platform", v->platform, "platform", "file"));
-  LH_TRY(put_named(tree, "--workload", v->workload, "workload", "model"));
-  LH_TRY(put_named(tree, "--method", v->method, "method", "name"));
+  LH_TRY(lh_put_named(tree, "--platform", v->platform, "platform", "file"));
+  LH_TRY(lh_put_named(tree, "--workload", v->workload, "workload", "model"));
+  LH_TRY(lh_put_named(tree, "--method", v->method, "method", "name"));
   if (v->mode)
     LH_TRY(lh_json_set_path(tree, "run.mode", cJSON_CreateString(v->mode)));
   LH_TRY(lh_set_all(tree, &v->set, roots));

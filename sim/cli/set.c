@@ -59,3 +59,29 @@ lh_status lh_named_object(const char *flag, const char *text, const char *key, c
   }
   return *object ? LH_OK : lh_fail(LH_ENOMEM, "no memory for %s", flag);
 }
+
+static lh_status object_of_file(const char *path, cJSON **object)
+{
+  lh_json_document *document;
+  LH_TRY(lh_json_read_file(path, &document));
+  lh_status status = lh_json_expect_object(lh_json_root(document));
+  if (status == LH_OK && !(*object = cJSON_Duplicate(lh_json_root(document).node, 1)))
+    status = lh_fail(LH_ENOMEM, "%s: no memory for its contents", path);
+  lh_json_document_free(document);
+  return status;
+}
+
+lh_status lh_put_named(cJSON *tree, const char *flag, const char *text, const char *member,
+                       const char *key)
+{
+  cJSON *object;
+  if (!text)
+    return LH_OK;
+  const size_t length = strlen(text);
+  const bool is_file = length > 5 && strcmp(text + length - 5, ".json") == 0;
+  if (is_file && strcmp(key, "file") != 0)
+    LH_TRY(object_of_file(text, &object));
+  else
+    LH_TRY(lh_named_object(flag, text, key, &object));
+  return lh_json_set_path(tree, member, object);
+}

@@ -44,7 +44,6 @@ struct acco {
   const struct acco_options *options;
   lh_trainer *trainer;
   lh_inner inner;
-  lh_dtype working;           /* of theta, G and Buf */
   lh_tensor buffer;           /* (P') Buf */
   lh_tensor own;              /* (S) the slice of it: a view */
   lh_tensor master, gradient; /* (S) */
@@ -133,7 +132,8 @@ static lh_status update(void *ctx)
   struct acco *a = ctx;
   double count;
   LH_TRY(lh_tensor_get(&a->count, &count, 1));
-  LH_TRY(lh_scale(a->trainer->device, &a->gradient, 1.0 / fmax(count, 1.0)));
+  LH_TRY(lh_scale(a->trainer->device, &a->gradient,
+                  1.0 / fmax(count, 1.0))); /* a phantom count is 0 */
   if (a->estimates) {
     LH_TRY(try_step(a));
     a->estimated = true;
@@ -171,7 +171,8 @@ static lh_status accumulate(struct acco *a, size_t micro_batches)
 {
   for (size_t i = 0; i < micro_batches; i++) {
     LH_TRY(lh_trainer_micro_batch(a->trainer, 1.0, NULL));
-    LH_TRY(lh_round_to_wire(a->trainer->device, &a->trainer->gradients, a->working));
+    LH_TRY(
+        lh_round_to_wire(a->trainer->device, &a->trainer->gradients, a->trainer->gradients.dtype));
     a->accumulated++;
   }
   return LH_OK;
@@ -260,28 +261,19 @@ static lh_status train(void *state, lh_trainer *t)
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-static lh_dtype wider(lh_dtype a, lh_dtype b)
-{
-  return lh_dtype_bits(a) >= lh_dtype_bits(b) ? a : b;
-}
-
 static lh_status make_slice(struct acco *a)
 {
   lh_trainer *t = a->trainer;
   const lh_layout *layout = &t->model->layout;
   const size_t ranks = lh_world_size(t->rank), i = lh_rank_index(t->rank);
   const size_t slice = (layout->elements + ranks - 1) / ranks, first = i * slice;
-  const size_t used = first >= layout->elements           ? 0
-                      : first + slice <= layout->elements ? slice
-                                                          : layout->elements - first;
-  LH_TRY(
-      lh_tensor_alloc_1d(t->device, &a->buffer, "communication buffer", a->working, ranks * slice));
+  LH_TRY(lh_tensor_alloc_1d(t->device, &a->buffer, "communication buffer", t->parameters.dtype,
+                            ranks * slice));
   LH_TRY(lh_tensor_alloc_1d(t->device, &a->master, "master slice", layout->dtype, slice));
   LH_TRY(lh_tensor_alloc_1d(t->device, &a->gradient, "gradient slice", layout->dtype, slice));
   LH_TRY(lh_tensor_alloc_1d(t->device, &a->count, "count", layout->dtype, 1));
   a->own = lh_tensor_view_1d(&a->buffer, first, slice);
-  t->master = (lh_piece){.values = lh_tensor_view_1d(&a->master, 0, used),
-                         .offset = used ? first : layout->elements};
+  t->master = lh_trainer_piece(t, &a->master, first);
   lh_tensor part = used_part(a);
   LH_TRY(lh_copy(t->device, &part, &t->parameters));
   return lh_copy(t->device, &a->master, &a->own);
@@ -290,14 +282,10 @@ static lh_status make_slice(struct acco *a)
 static lh_status create(void *state, lh_trainer *t, const void *options)
 {
   struct acco *a = state;
-  const lh_layout *layout = &t->model->layout;
   a->options = options;
   a->trainer = t;
-  a->working = layout->dtype == LH_F64
-                   ? LH_F64
-                   : wider(a->options->gradient_wire, a->options->parameter_wire);
-  LH_TRY(lh_trainer_use_flat_as(t, a->working, layout->elements));
-  LH_TRY(lh_round_to_wire(t->device, &t->parameters, a->working));
+  LH_TRY(lh_trainer_use_flat_for_wires(t, a->options->gradient_wire, a->options->parameter_wire,
+                                       t->model->layout.elements));
   lh_device_pause_charging(t->device);
   const lh_status status = make_slice(a);
   lh_device_resume_charging(t->device);

@@ -106,17 +106,12 @@ static lh_status make_slice(struct zero1 *z, struct bucket *bucket)
   const lh_layout *layout = &t->model->layout;
   const size_t elements = lh_tensor_elements(&bucket->gradients);
   const size_t slice = elements / z->ranks, place = z->rank * slice;
-  const size_t first = bucket->first + place;
-  const size_t used = first >= layout->elements           ? 0
-                      : first + slice <= layout->elements ? slice
-                                                          : layout->elements - first;
   bucket->parameters = lh_tensor_view_1d(&t->parameters, bucket->first, elements);
   bucket->own = lh_tensor_view_1d(&bucket->parameters, place, slice);
   bucket->own_gradient = lh_tensor_view_1d(&bucket->gradients, place, slice);
   LH_TRY(lh_tensor_alloc_1d(t->device, &bucket->master, "master slice", layout->dtype, slice));
   LH_TRY(lh_copy(t->device, &bucket->master, &bucket->own));
-  z->piece[bucket - z->bucket] = (lh_piece){.values = lh_tensor_view_1d(&bucket->master, 0, used),
-                                            .offset = used ? first : layout->elements};
+  z->piece[bucket - z->bucket] = lh_trainer_piece(t, &bucket->master, bucket->first + place);
   return lh_inner_init_for(&bucket->inner, &bucket->master, &z->options->inner);
 }
 
@@ -135,36 +130,28 @@ static lh_status create_ideal(struct zero1 *z)
   lh_trainer *t = z->trainer;
   const lh_layout *layout = &t->model->layout;
   const struct zero1_options *o = z->options;
-  const bool wider = lh_dtype_bits(o->gradient_wire) >= lh_dtype_bits(o->parameter_wire);
-  const lh_dtype working = layout->dtype == LH_F64 ? LH_F64
-                           : wider                 ? o->gradient_wire
-                                                   : o->parameter_wire;
   const size_t padded = (layout->elements + z->ranks - 1) / z->ranks * z->ranks;
-  LH_TRY(lh_trainer_use_flat_as(t, working, padded));
-  LH_TRY(lh_round_to_wire(t->device, &t->parameters, working));
-  LH_TRY(make_buckets(z, working, z->ranks));
+  LH_TRY(lh_trainer_use_flat_for_wires(t, o->gradient_wire, o->parameter_wire, padded));
+  LH_TRY(make_buckets(z, t->gradients.dtype, z->ranks));
   lh_device_pause_charging(t->device);
   const lh_status status = make_slices(z);
   lh_device_resume_charging(t->device);
   return status;
 }
 
-/* Waits for the parameters of the layer: gathers were started from the lowest layers up. */
-static lh_status before_forward(void *ctx, size_t layer)
+/* Waits for the parameters below `end`: gathers were started from the lowest up. */
+static lh_status wait_for_parameters(struct zero1 *z, size_t end)
 {
-  struct zero1 *z = ctx;
-  const lh_layer *entered = &z->trainer->model->layout.layer[layer];
-  while (z->ungathered > 0 &&
-         z->bucket[z->ungathered - 1].first < entered->offset + entered->elements)
+  while (z->ungathered > 0 && z->bucket[z->ungathered - 1].first < end)
     LH_TRY(lh_wait(z->trainer->rank, &z->bucket[--z->ungathered].gather));
   return LH_OK;
 }
 
-static lh_status gather_all(struct zero1 *z)
+static lh_status before_forward(void *ctx, size_t layer)
 {
-  while (z->ungathered > 0)
-    LH_TRY(lh_wait(z->trainer->rank, &z->bucket[--z->ungathered].gather));
-  return LH_OK;
+  struct zero1 *z = ctx;
+  const lh_layer *entered = &z->trainer->model->layout.layer[layer];
+  return wait_for_parameters(z, entered->offset + entered->elements);
 }
 
 /* Sums of this rank's gradients; their reductions are under way at the end. */
@@ -233,13 +220,13 @@ static lh_status train_ideal(struct zero1 *z)
   lh_trainer *t = z->trainer;
   while (lh_trainer_next_step(t)) {
     LH_TRY(sum_gradients(z));
-    LH_TRY(gather_all(z)); /* of layers that no forward pass entered */
+    LH_TRY(wait_for_parameters(z, SIZE_MAX)); /* of layers that no forward pass entered */
     LH_TRY(wait_for_slices(z));
     LH_TRY(clip_slices(z));
     LH_TRY(step_and_gather(z));
     LH_TRY(lh_trainer_end_step(t, NULL));
   }
-  return gather_all(z);
+  return wait_for_parameters(z, SIZE_MAX);
 }
 
 /* ---- reference ------------------------------------------------------------------------------- */

@@ -59,6 +59,24 @@ lh_status lh_trainer_use_flat_as(lh_trainer *t, lh_dtype dtype, size_t elements)
   return lh_model_start(t->model, t->parameter_views, settings(t)->seed);
 }
 
+lh_status lh_trainer_use_flat_for_wires(lh_trainer *t, lh_dtype gradient_wire,
+                                        lh_dtype parameter_wire, size_t elements)
+{
+  const bool gradients = lh_dtype_bits(gradient_wire) >= lh_dtype_bits(parameter_wire);
+  const lh_dtype wider = gradients ? gradient_wire : parameter_wire;
+  const lh_dtype dtype = t->model->layout.dtype == LH_F64 ? LH_F64 : wider;
+  LH_TRY(lh_trainer_use_flat_as(t, dtype, elements));
+  return lh_round_to_wire(t->device, &t->parameters, dtype);
+}
+
+lh_piece lh_trainer_piece(const lh_trainer *t, const lh_tensor *slice, size_t first)
+{
+  const size_t elements = t->model->layout.elements, n = lh_tensor_elements(slice);
+  const size_t offset = first < elements ? first : elements;
+  const size_t used = n < elements - offset ? n : elements - offset;
+  return (lh_piece){.values = lh_tensor_view_1d(slice, 0, used), .offset = offset};
+}
+
 lh_status lh_trainer_use_pieces(lh_trainer *t, const lh_piece *pieces, size_t n, size_t replica,
                                 size_t ranks)
 {

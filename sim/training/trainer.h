@@ -58,11 +58,19 @@ lh_status lh_trainer_use_flat(lh_trainer *t);
  * model's own. */
 lh_status lh_trainer_use_flat_as(lh_trainer *t, lh_dtype dtype, size_t elements);
 
+/* For methods whose masters are elsewhere: in the wider of the two wire dtypes (F64 under that precision), the
+ * starting values rounded to it. */
+lh_status lh_trainer_use_flat_for_wires(lh_trainer *t, lh_dtype gradient_wire,
+                                        lh_dtype parameter_wire, size_t elements);
+
+/* The piece that `slice` shows when it starts at element `first` of the padded flat order. */
+lh_piece lh_trainer_piece(const lh_trainer *t, const lh_tensor *slice, size_t first);
+
 /* For methods that shard: no flat tensors. The arrays of views are made, their entries are the method's
  * to set in its hooks: a model reads them where it uses them. `pieces` (borrowed) are what this rank
  * holds of copy number `replica`, of which `ranks` ranks together hold every element once. Dumps show
- * one piece with its offset; of several, the whole replica. After lh_trainer_use_flat_as: what is shown
- * and evaluated in place of the flat parameters. */
+ * one piece with its offset; of several, the whole replica. After flat
+ * tensors: what is shown and evaluated in their place. */
 lh_status lh_trainer_use_pieces(lh_trainer *t, const lh_piece *pieces, size_t n, size_t replica,
                                 size_t ranks);
 /* Sets the pieces to the starting values. Free of virtual time and of device memory. */

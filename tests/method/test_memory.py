@@ -69,10 +69,9 @@ class BytesPerParameter(unittest.TestCase):
         n = RANKS
         held = memory({"name": "acco"})
         self.assertEqual(held.pop("count"), 4)
-        self.assertEqual(held.pop("snapshot", 0) % (4 * P / n), 0)
         self.assertEqual(held, {"parameters": 2 * P, "gradients": 2 * P, "communication buffer": 2 * P,
                                 "master slice": 4 * P / n, "gradient slice": 4 * P / n,
-                                "optimizer state": 8 * P / n})  # 6 + 16/n
+                                "optimizer state": 8 * P / n, "snapshot": 12 * P / n})  # 6 + 16/n, 12/n in an estimate
 
     def test_sharded(self):
         """16 / n and what is gathered and reduced meanwhile."""
@@ -106,8 +105,7 @@ class BytesPerParameter(unittest.TestCase):
                                 "outer parameters": 4 * P, "outer momentum": 4 * P})
         with_flight = memory({"name": "streaming-diloco", "inner_steps": 4, "fragment_layers": 3, "overlap_steps": 2}, steps=6)
         blocks = 3 * (12 * 64 * 64 + 13 * 64)
-        outside = P - blocks
-        self.assertIn(with_flight["fragment in flight"], [size * (4 + 0.5 * (1 + RANKS)) for size in (blocks, outside, P)])
+        self.assertEqual(with_flight["fragment in flight"], blocks * (4 + 0.5 * (1 + RANKS)))
 
     def test_noloco(self):
         """24; and in a round the change and what is received, 4 and 8."""

@@ -58,6 +58,15 @@ class WorkedExample(unittest.TestCase):
             close(self, [parameters(lines, rank, 4)[0]], [2.24], 6)
             close(self, [parameters(lines, rank, 6)[1]], [2.43], 6)
 
+    def test_a_block_is_a_parameter_tensor(self):
+        """x_1 moves a thousandth of x_0: seen where it has a scale of its own, 0 under x_0's."""
+        workload = {"model": "quadratic", "start": [3, 3], "curvature": [1, 0.001], "optimum": [[0, 0], [0, 0]]}
+        moved = [3 - 3 * (1 - 0.1 * a) ** 4 for a in (1, 0.001)]  # 1.0317, 0.0012
+        for layers, quantised in ([1, 1], (1.0, 2.0 ** -10)), ([2], (1.0, 0)):
+            _, lines = run(4, {**workload, "layers": layers}, fragments=[[0, 1]], overlap_steps=0, mixing=0, outer_wire="fp4")
+            expected = [3 - 0.4 * (1 + 0.9) * q for q in quantised]
+            close(self, parameters(lines, 0, 4), expected, 6, f"{layers}: moved {moved}")
+
     def test_all_mixing_is_no_communication(self):
         _, lines = run(11, mixing=1)
         _, alone = run(11, inner_steps=100)
@@ -134,7 +143,7 @@ class Overlap(unittest.TestCase):
     WORKLOAD = {**PAGE, "micro_batch_time": "1s"}
 
     def wall_clock(self, latency, tau):
-        """A ring of two has two messages of two latencies each; 12 steps of 1 s and 4 exchanges: two of p0 at 4 and 8,
+        """A ring of two has two messages of two latencies each; 11 steps of 1 s and 4 exchanges: two of p0 at 4 and 8,
         two of p1 at 6 and 10."""
         row, _ = run(11, self.WORKLOAD, platform=star(2, bandwidth="1000GB/s", latency=f"{latency / 4}s"), overlap_steps=tau)
         return row
