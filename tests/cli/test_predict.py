@@ -89,6 +89,7 @@ class Predict(CliCase):
     def test_forms_of_output(self):
         self.write("s.json", SCENARIO)
         table = list(csv.reader(io.StringIO(self.good("predict", "s.json", "--csv"))))
+        self.assertNotIn("peak_memory_by_owner_bytes", table[0])
         self.assertEqual(table[0][:len(COLUMNS)], COLUMNS)
         self.assertEqual(len(table), 2)
         text = self.good("predict", "s.json")

@@ -118,6 +118,34 @@ class Schedule(unittest.TestCase):
             total = sum(line["inter_node_bytes"] for line in lines if line["step"] == 22)
             self.assertEqual(total, 2 * (ranks - 1) * 4 * (2 * 3 + 2 * 4))  # at 8 and 16, at 12 and 20
 
+    def test_patterns(self):
+        """Layers of 1, 2, 3 and 4 parameters, two layers a fragment: 0 and 2, 1 and 3; or 0 and 1, 2 and 3."""
+        options = {key: value for key, value in METHOD.items() if key != "fragments"}
+        for pattern, sizes in ("strided", (4, 6)), ("sequential", (3, 7)):
+            _, lines = predict({"platform": star(2), "method": {**options, "fragment_layers": 2, "pattern": pattern,
+                                                                "outer_wire": "fp4", "overlap_steps": 0},
+                                "workload": {"model": "quadratic", "start": [1] * 10, "curvature": [1] * 10,
+                                             "optimum": [[0] * 10] * 2, "layers": [1, 2, 3, 4], "micro_batch_time": "1s"},
+                                "run": {"mode": "train", "steps": 7}})
+            sent = [line["inter_node_bytes"] for line in lines if line["rank"] == 0]
+            # sent at 4 and 6, a fragment's codes packed in whole bytes
+            self.assertEqual((sent[4], sent[6] - sent[4]), tuple((n + 1) // 2 for n in sizes), pattern)
+
+    def test_evaluates_the_outer_parameters(self):
+        """Under mixing 1 no replica ever takes anything over: only what is evaluated tells."""
+        workload = {"model": {"kind": "gpt", "depth": 1, "width": 8, "heads": 1, "context": 8, "vocabulary": 16},
+                    "sequence_tokens": 8, "micro_batch_sequences": 2, "data": {"kind": "synthetic", "states": 8}}
+        losses = {}
+        for steps in 2, 8:
+            for inner_steps in 4, 100:
+                row, _ = predict({"platform": star(2), "workload": workload, "run": {"mode": "train", "steps": steps},
+                                  "method": {"name": "streaming-diloco", "inner_steps": inner_steps, "mixing": 1,
+                                             "optimizer": {"name": "adamw", "learning_rate": 0.05}}}, dump_lines=False)
+                losses[steps, inner_steps] = row["validation_loss"], row["final_loss"]
+        self.assertEqual(losses[2, 4], losses[2, 100])
+        self.assertEqual(losses[8, 4][1], losses[8, 100][1])
+        self.assertNotEqual(losses[8, 4][0], losses[8, 100][0])
+
     def test_first_slot(self):
         got = self.sent_at(14, [4, 6, 8], inner_steps=10, overlap_steps=0, first_sync="first-slot")
         self.assertEqual([step for step, _ in got], [3, 6, 10, 13])

@@ -109,6 +109,16 @@ class Time(unittest.TestCase):
             self.assertAlmostEqual(row["straggler_wait_s"], 0, places=9)
             self.assertAlmostEqual(row["utilisation"], 1 / (1 + collective), places=6)
 
+    def test_buckets_of_ddp(self):
+        """Three tensors of 16 B, from the last: so many all-reduces of two messages of 0.5 s each, one after another."""
+        workload = {"model": "quadratic", "start": [0.5] * 12, "curvature": [1.0] * 12, "layers": [4, 4, 4],
+                    "optimum": [[0.0] * 12] * 2}
+        for first, bucket, count in (("1B", "1B", 3), ("1B", "1GiB", 2), ("17B", "1B", 2), ("1GiB", "1B", 1), ("17B", "1GiB", 2)):
+            row, _ = predict({"platform": star(2, bandwidth="1000GB/s", latency="0.25s"), "workload": workload,
+                              "method": {"name": "ddp", "first_bucket": first, "bucket": bucket},
+                              "run": {"mode": "train", "steps": 2, "collectives": {"all_reduce": "ring"}}})
+            self.assertAlmostEqual(row["step_s"], count * 2 * 0.5, places=6, msg=f"{first}, {bucket}")
+
     def test_noloco_round(self):
         row, _ = run(2, {"name": "noloco", "inner_steps": 4}, 8, **self.NETWORK)
         self.assertAlmostEqual(row["wall_clock_s"], 8 + 2 * (0.5 + 2 * 4 * P / 1000), places=6)
